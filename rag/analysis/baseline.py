@@ -18,7 +18,7 @@ import numpy as np
 from rag.config.compose import parsed, shipped, written
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError
-from rag.core.files import replace_text, writing
+from rag.core.files import replace_text
 from rag.core.numbers import finite
 from rag.core.redaction import redacted_json, redacted_text, without_secrets
 from rag.core.roles import fingerprint
@@ -135,8 +135,8 @@ def _filled(node: Any, today: Any, data: str) -> Any:
 
 
 def write(kept: Baseline, path: Path) -> None:
-    """Write a baseline as in `text_of`; StoreError if it cannot be written."""
-    write_text(path, text_of(kept))
+    """Write a baseline as in `text_of`; OSError if it cannot be written."""
+    replace_text(path, text_of(kept))
 
 
 def text_of(kept: Baseline) -> str:
@@ -176,12 +176,6 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file atomically; StoreError if it cannot be written."""
-    with writing(path, "check its folder and its permissions"):
-        replace_text(path, text)
-
-
 def load(path: Path, *, sealed: bool = False) -> Baseline:
     """Read a baseline; DataError if there is none, or if the file is not a valid baseline or was edited.
 
@@ -194,9 +188,8 @@ def load(path: Path, *, sealed: bool = False) -> Baseline:
         written = content.pop("digest", None)
         genuine = written == digest(content) or (sealed and written is None)
     except FileNotFoundError as error:
-        raise DataError(
-            str(path), "there is no baseline yet", f"make it: rag study baseline {path.stem}, and commit it"
-        ) from error
+        remedy = f"make it: rag study baseline {path.stem}, and commit it"
+        raise DataError(str(path), "there is no baseline yet", remedy) from error
     except OSError as error:
         raise DataError(str(path), f"cannot be read ({error.strerror})", remedy) from error
     except RecursionError as error:

@@ -2,17 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rag.analysis.chunk_structure import SeenChunk, Structure
-from rag.analysis.record_summary import summary
 from rag.analysis.text_flags import FLAGS, Flagger
 from rag.config.catalog import defaults
 from rag.config.validation import check_together
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.records.sets import NO_RECORDS, RecordSet, united
+from rag.core.records.sets import NO_RECORDS, RecordSet, RecordTable, united
 from rag.core.types import FATES, Anchor, Document, Example, Place, document_of, spans_of
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
@@ -151,7 +150,6 @@ def view(name: str, corpora: Mapping[str, Corpus], examples: Sequence[Example] =
 
 
 def _gold(question: int, place: Place) -> GoldPlace:
-    """The place of one alternative of evidence."""
     if isinstance(place, str):
         return GoldPlace(question, WHOLE)
     pieces = [(span.start, span.end) for span in spans_of(place)]
@@ -170,3 +168,30 @@ def _chunks(corpus: Corpus, model: object, structures: Sequence[Structure]) -> l
 def _counts(flags: Iterable[str]) -> dict[str, int]:
     counted = Counter(flags)
     return {name: counted[name] for name in FLAGS}
+
+
+LISTED = 200
+"""The most failures, and joins that are no match, that are listed one by one."""
+
+
+def summary(records: RecordSet) -> dict[str, Any]:
+    """As JSON values: fields by table, counts of failures and joins, and LISTED of these one by one, mismatches first."""
+    failed = Counter(each.field for each in records.failures)
+    unmatched = [each for each in records.reconciled if each.status != "match"]
+    unmatched.sort(key=lambda each: (each.status != "mismatch", not each.near))
+    return {
+        "tables": [
+            {"name": each.name, "records": len(each.records), "fields": _fields(each, failed)} for each in records.tables
+        ],
+        "failed": len(records.failures),
+        "failures": [asdict(each) for each in records.failures[:LISTED]],
+        "reconciled": dict(Counter(each.status for each in records.reconciled)),
+        "unmatched": [asdict(each) for each in unmatched[:LISTED]],
+    }
+
+
+def _fields(table: RecordTable, failed: Counter[str]) -> list[dict[str, Any]]:
+    filled = [sum(record.values[place] is not None for record in table.records) for place in range(len(table.fields))]
+    rows = zip(table.fields, filled, strict=True)
+    types = {each.name: f"{each.type}, inferred" if each.inferred else each.type for each in table.fields}
+    return [{"name": each.name, "type": types[each.name], "filled": count, "failed": failed[each.name]} for each, count in rows]

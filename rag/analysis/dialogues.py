@@ -14,7 +14,6 @@ import numpy as np
 
 from rag.analysis.blame.corridor import Steps
 from rag.analysis.blame.reader import Reader
-from rag.analysis.reused_passages import ReusedPassages, reused_passages
 from rag.analysis.why import ReopenedTrial
 from rag.config.compose import compose, composing, resolve
 from rag.config.experiment import Experiment
@@ -23,15 +22,55 @@ from rag.config.validation import history_of
 from rag.core.arrays import Flags, Floats
 from rag.core.errors import DataError
 from rag.core.numbers import finite, mean
+from rag.core.rankings import Rankings
 from rag.core.text import tokens
 from rag.core.types import Reply, Sought
 from rag.evaluation.data import slices
-from rag.evaluation.scoring import Scores
+from rag.evaluation.scoring import Scores, judge
 from rag.evaluation.statistics.summary import summarise
 from rag.execution.graph import plan
 from rag.execution.graph.executors import Watch
-from rag.execution.graph.stage_inputs import Job
-from rag.execution.store.serialisation import answer_parts, sought_of
+from rag.execution.graph.plan import PlannedTrial
+from rag.execution.store.serialisation import answer_parts, looks_of, sought_of
+
+
+@dataclass(frozen=True)
+class ReusedPassages:
+    """Of the `questions` of a trial, those that were answered without a search (`saved`) or with `half` of one.
+
+    `passages` were used again, and a fresh search would not have had `stale` of them among its first k. Of the questions with
+    evidence, `lost` and `won` have all of it within k only with a fresh search, or only without.
+    """
+
+    questions: int
+    saved: int
+    half: int
+    passages: int
+    stale: int
+    evidence: int
+    lost: int
+    won: int
+
+
+def reused_passages(reader: Reader, trial: PlannedTrial, k: int, evidence: Flags) -> ReusedPassages | None:
+    """Compare a trial with fresh searches for the same questions; None for a trial without a retrieval memory."""
+    entry, selected = reader.runner.obtain(trial.ends.ranking), reader.rankings(trial.ends.ranking)
+    if "fresh" not in entry.meta:
+        return None
+    fresh = {int(row): positions for row, positions in entry.meta["fresh"].items()}
+    acts = [{step.act for step in look.steps} if look else set() for look in looks_of(entry.meta)]
+    passages = stale = 0
+    for row, searched in fresh.items():
+        own = [place for place, _ in selected.only(row).first(k).row(0)]
+        reused = set(own) - (set() if "reuse" in acts[row] else set(searched[: (k + 1) // 2]))
+        passages, stale = passages + len(reused), stale + len(reused - set(searched))
+    rows = [fresh.get(row) or [place for place, _ in selected.only(row).first(k).row(0)] for row in range(len(selected))]
+    ranked = Rankings.pack([[(place, -float(number)) for number, place in enumerate(row)] for row in rows])
+    found = [(judge(each, reader.gold(trial)).group_ranks != 0).all(axis=1) & evidence for each in (selected.first(k), ranked)]
+    counts = int(evidence.sum()), int((found[1] & ~found[0]).sum()), int((found[0] & ~found[1]).sum())
+    saved = sum("reuse" in each for each in acts)
+    return ReusedPassages(len(acts), saved, len(fresh) - saved, passages, stale, *counts)
+
 
 HUMAN = ("queries=human", "generator=none", "metric=[recall]", "metrics=[recall@1]")
 """The overrides for the twin of a trial that searches for the rewrites of a person and generates nothing."""
@@ -116,8 +155,6 @@ def _human(reopened: ReopenedTrial) -> ReopenedTrial:
 
 
 class _Trial:
-    """The stored results of a trial, by question."""
-
     def __init__(self, reopened: ReopenedTrial) -> None:
         self.reopened, self.examples = reopened, reopened.trial.golden.examples
         self.reader = Reader(reopened.made, reopened.store)
@@ -154,7 +191,7 @@ class _Trial:
             return unknown, unknown, unknown
         answers = answer_parts(self.reader.runner.obtain(ends.check).meta)
         declined = np.array([float(part.abstained) if part else np.nan for part in answers])
-        requests = [prepared.request for prepared in self._job(ends.generate).prepared()]
+        requests = [prepared.request for prepared in self.reader.runner.job(ends.generate).prepared()]
         prompt = [sum(tokens.count(message.content) for message in each.messages) if each else 0 for each in requests]
         return declined, np.array(prompt, np.float64), self._spent([part.reply if part else None for part in answers])
 
@@ -170,11 +207,4 @@ class _Trial:
         steps = self.reopened.steps
         if not steps.indexes:
             return sought_of(self.reader.runner.obtain(steps.fused).meta)
-        return self._job(next(iter(steps.indexes.values()))).sought
-
-    def _job(self, key: str) -> Job:
-        """A stage with its inputs."""
-        made, runner = self.reopened.made, self.reader.runner
-        stage = made.stages[key]
-        inputs = {name: runner.obtain(source) for name, source in stage.inputs.items() if source in made.stages}
-        return Job(stage.nodes, stage.values, inputs, self.reopened.trial.golden, made.graph.components, self.reopened.store)
+        return self.reader.runner.job(next(iter(steps.indexes.values()))).sought

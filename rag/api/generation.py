@@ -13,7 +13,7 @@ from rag.authoring.generation.generate import Generated, Proposer, generate
 from rag.authoring.generation.probe import discrimination, sentence_vectors
 from rag.authoring.generation.proposals import PARAPHRASE, SHARES, Proposal
 from rag.core.errors import DataError
-from rag.core.files import replace_text, writing
+from rag.core.files import replace_text
 from rag.core.types import Document
 from rag.evaluation.data.golden import load_documents
 
@@ -53,14 +53,8 @@ def generate_set(
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write questions, one a line, as a whole; StoreError where that is not possible."""
-    write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file as a whole; StoreError where that is not possible."""
-    with writing(path, "make room, or name another folder"):
-        replace_text(path, text, "replace")
+    """Write JSON objects, one a line, as a whole; OSError where that is not possible."""
+    replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "replace")
 
 
 def report(made: Generated, path: Path) -> dict[str, Any]:

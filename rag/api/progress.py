@@ -1,6 +1,8 @@
 """A progress bar on a terminal, or in a notebook."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from typing import Any
 
@@ -11,39 +13,32 @@ from rag.reporting.terminal.progress import SweepProgress
 
 PAUSE = 0.2
 """Seconds between two updates."""
+Listen = Callable[[str, Outcome | None], None]
 
 
-class NotebookProgress:
+@contextmanager
+def notebook_bar(made: Plan) -> Iterator[Listen]:
     """A bar with the number of stages that ran, and the one that runs now."""
+    from IPython.display import HTML, display
 
-    def __init__(self, made: Plan) -> None:
-        self.plan, self.done, self.shown = made, 0, 0.0
-        self.handle: Any = None
+    done, shown, total = 0, 0.0, len(made.to_run)
 
-    def __enter__(self) -> "NotebookProgress":
-        from IPython.display import display
+    def bar(label: str) -> Any:
+        return HTML(f'<progress value="{done}" max="{total}"></progress> {done} of {total} stages {escape(label)}')
 
-        self.handle = display(self._bar(""), display_id=True) if self.plan.to_run else None
-        return self
+    def listen(key: str, outcome: Outcome | None) -> None:
+        nonlocal done, shown
+        done += outcome is not None
+        if handle and time.monotonic() - shown > PAUSE:
+            handle.update(bar(made.stages[key].label))
+            shown = time.monotonic()
 
-    def __exit__(self, *_: object) -> None:
-        if self.handle:
-            self.handle.update(self._bar(""))
-
-    def __call__(self, key: str, outcome: Outcome | None) -> None:
-        """Note that a stage starts (None) or is over."""
-        self.done += outcome is not None
-        if self.handle and time.monotonic() - self.shown > PAUSE:
-            self.handle.update(self._bar(self.plan.stages[key].label))
-            self.shown = time.monotonic()
-
-    def _bar(self, label: str) -> Any:
-        from IPython.display import HTML
-
-        total = len(self.plan.to_run)
-        return HTML(f'<progress value="{self.done}" max="{total}"></progress> {self.done} of {total} stages {escape(label)}')
+    handle = display(bar(""), display_id=True) if total else None
+    yield listen
+    if handle:
+        handle.update(bar(""))
 
 
-def progress(made: Plan) -> NotebookProgress | SweepProgress:
+def progress(made: Plan) -> AbstractContextManager[Listen]:
     """The bar that fits the place where the program runs."""
-    return NotebookProgress(made) if err.is_jupyter else SweepProgress(made)
+    return notebook_bar(made) if err.is_jupyter else SweepProgress(made)

@@ -9,10 +9,11 @@ from typing import Any
 
 import yaml
 
-from rag.api.generation import QUESTIONS, generate_set, write_whole
+from rag.api.generation import QUESTIONS, generate_set
 from rag.config.catalog import choices, plugin_modules
 from rag.config.compose import written
 from rag.core.errors import ConfigError, DataError, closest
+from rag.core.files import replace_text
 
 GENERATE = "generate"
 EXPERIMENT = """\
@@ -64,13 +65,13 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
 
 
 def write_experiment(path: Path, fixed: Sequence[str], axes: Mapping[str, Any]) -> None:
-    """Write an experiment about a native set; StoreError where the file cannot be written."""
+    """Write an experiment about a native set; OSError where the file cannot be written."""
 
     def flow(value: Any) -> str:
         return str(yaml.safe_dump(value, default_flow_style=True, width=1 << 20, allow_unicode=True)).strip()
 
     listed, spanned = flow(list(fixed)), "\n".join(f"  {flow({axis: span})[1:-1]}" for axis, span in axes.items())
-    write_whole(path, EXPERIMENT.format(fixed=listed, axes=spanned))
+    replace_text(path, EXPERIMENT.format(fixed=listed, axes=spanned), "replace")
 
 
 def _is_native(path: Path) -> bool:

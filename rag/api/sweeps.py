@@ -13,10 +13,10 @@ from rag.api.tables import Table
 from rag.config import experiment
 from rag.config.experiment import Experiment
 from rag.core.errors import DataError, ServiceError
+from rag.core.figures import amount, figure
 from rag.execution.graph.executors import Watch
-from rag.execution.graph.language_gaps import language_gaps
+from rag.execution.graph.language_gaps import language_gaps, unread_shares
 from rag.execution.graph.plan import ends_of
-from rag.execution.graph.unread_trials import unread_shares
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, trial_scores
 from rag.execution.sweep import sweep as sweeps
@@ -75,6 +75,13 @@ class SweepResult:
     def to_json(self) -> dict[str, Any]:
         """Leaderboard, stages, costs and conclusion as JSON values."""
         return self.sweep.to_json() | self.conclusion.to_json()
+
+    def __repr__(self) -> str:
+        board, winner = self.sweep.board, self.conclusion.winner
+        best, aim = winner and winner.of(winner.recommended), board.objective
+        mean = f"{'objective' if aim.summed else aim.column} {figure(best.tune.mean)}" if best else ""
+        shown = f", recommended {best.name} ({best.trial_id}): {mean}" if best else ""
+        return f"SweepResult({board.experiment}, {amount(len(board.rows), 'trial')}{shown})"
 
     def _repr_html_(self) -> str:
         return self.leaderboard._repr_html_()

@@ -105,7 +105,6 @@ def read_folder(folder: Path, copied: bool = True) -> Contents:
 
 
 def _check_single(folder: Path) -> None:
-    """Raise BundleError for a folder of bundles."""
     inside = [] if (folder / MANIFEST).is_file() else sorted(str(path.parent) for path in folder.glob(f"*/{MANIFEST}"))
     if inside:
         raise refused(str(folder), "is not a bundle, but holds some", f"name one of them: {', '.join(inside[:5])}")

@@ -121,7 +121,7 @@ def _looks(source: "Measured") -> list[Look]:
 def _with_answers(source: "Measured", rows: Sequence[int], cases: Sequence[Case]) -> Iterator[Case]:
     """The cases with their prompts and, unless a chat model wrote them, with their contexts and answers."""
     ends, corpus = source.trial.ends, source.corpus
-    prepared = source.job(ends.generate).prepared() if ends.generate else []
+    prepared = source.runner.job(ends.generate).prepared() if ends.generate else []
     parts = answer_parts(source.entry(ends.check).meta) if ends.check else []
     remembers = asks(source.config["memory"])
     repeats = not asks([source.config.get(role) for role in ANSWERING])

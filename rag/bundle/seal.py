@@ -125,9 +125,8 @@ def _pipeline(config: Mapping[str, Any], source: Materials | Measured, with_mode
     """The files that answer questions, and a manifest with what they say about themselves."""
     components, corpus, indexes, records = source.components, source.corpus, source.indexes, source.records
     # Configs of older trials lack keys that are newer.
-    known = {name: config.get(name) or ([] if name in ("lock", "exclude", STAND_INS) else {}) for name in KEPT} | TrialParts(
-        config, components
-    ).values
+    known = {name: config.get(name) or ([] if name in ("lock", "exclude", STAND_INS) else {}) for name in KEPT}
+    known |= TrialParts(config, components).values
     found = referenced(known, components, with_models)
     kept = without_runtime(found.config)
     leaks.check_config(kept)

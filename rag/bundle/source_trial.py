@@ -15,7 +15,7 @@ from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_graph import Stage
-from rag.execution.graph.stage_inputs import Job, corpus_of, records_of
+from rag.execution.graph.stage_inputs import corpus_of, records_of
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
@@ -77,12 +77,6 @@ class Measured:
         ends = filter(None, (self.trial.ends.ranking, self.trial.ends.generate))
         stages = (self.made.stages[key] for key in self.made.graph.ancestors(*ends))
         return next((stage for stage in stages if stage.name == name), None)
-
-    def job(self, key: str) -> Job:
-        """A stage with its inputs, ready to run."""
-        stage = self.made.stages[key]
-        inputs = {name: self.entry(source) for name, source in stage.inputs.items() if source in self.made.stages}
-        return Job(stage.nodes, stage.values, inputs, self.golden, self.components, self.runner.store)
 
 
 def resolve_trial(what: str, folder: Path = REPORTS) -> tuple[str, str]:

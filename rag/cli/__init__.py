@@ -19,7 +19,7 @@ import typer
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
 from rag.config.catalog import plugin_modules
-from rag.core.errors import CRASHED, BudgetError, UserError
+from rag.core.errors import CRASHED, BudgetError, StoreError, UserError
 from rag.core.progress import WATCH
 
 VERBS = """
@@ -76,6 +76,10 @@ def _exit_code() -> int:
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            what, remedy = f"cannot be used ({error.strerror})", "check it and its permissions, or name another place"
+            _report_message(StoreError(str(error.filename2 or error.filename), what, remedy))
+            return BAD_INPUT
         usage = getattr(error, "show", None)
         if usage is None:
             if not isinstance(error, OSError) or not _output_failed("\n"):

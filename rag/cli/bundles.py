@@ -62,8 +62,7 @@ def verify(
     (passages, prompt, contexts, answer), mismatches (query_id, what, expected, found, said), left_out (why, how often).
     """
     from rag.bundle.open_bundle import open_bundle
-    from rag.bundle.remote_replay import replay_url
-    from rag.bundle.replay import replay
+    from rag.bundle.replay import replay, replay_url
     from rag.reporting.terminal import bundles as report
 
     opened = open_bundle(bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))

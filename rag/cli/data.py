@@ -106,7 +106,7 @@ def health(experiment: Experiment, overrides: Overrides = None, as_json: Json = 
     The last three are read from the trials of its sweep that have run.
     """
     from rag.analysis.dataset_health import check_health
-    from rag.reporting.terminal import health as report
+    from rag.reporting.terminal import golden_sets as report
 
     ready = prepared(experiment, overrides)
     sets = check_health(ready.plan, ready.store)
@@ -180,7 +180,7 @@ def inspect(
     from rag.analysis import corpus_view
     from rag.bundle.open_bundle import open_bundle
     from rag.reporting.html import corpus_page
-    from rag.reporting.terminal.corpora import inspected
+    from rag.reporting.terminal.golden_sets import inspected
 
     given = what or []
     if len(given) == 1 and "=" not in given[0]:

@@ -49,7 +49,9 @@ def baseline(
     baselines.write(kept, place)
     whole = kept.split == "all" and "split" not in declared.gate
     if as_json:
-        print_json(report.baseline_json(kept, place))
+        told = {"experiment": kept.experiment, "path": str(place), "split": kept.split, "questions": len(kept.result.questions)}
+        failed = {"failed": int(kept.result.scores.failed.sum())}
+        print_json(told | failed | {"trial": kept.result.trial_id, "name": kept.result.name})
     else:
         report.baseline(kept, place, whole, gate.command(ready.plan.experiment, kept, [f"--baseline={path}"] if path else ()))
 
@@ -92,7 +94,7 @@ def gate_command(
     from rag.analysis import gate
     from rag.analysis.compare import score_files
     from rag.api.verdicts import gate as hold_gate
-    from rag.core.errors import StoreError, UserError
+    from rag.core.errors import UserError
     from rag.execution.sweep import sweep
     from rag.reporting.terminal import gate as report
     from rag.reporting.terminal.output import err
@@ -108,7 +110,7 @@ def gate_command(
     try:
         folder = None if of_files else sweep.REPORTS / verdict.experiment / "gate"
         written = gate.write(verdict, folder, junit, markdown)
-    except StoreError:
+    except OSError:
         # The verdict is printed although its files cannot be written.
         report.gate(verdict, ())
         raise

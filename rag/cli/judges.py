@@ -57,18 +57,17 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     judge that was fitted on one set alone cannot be measured on that set.
     """
     from rag.core.errors import ConfigError
-    from rag.execution.judges import fitting
-    from rag.execution.judges.human_labels import FAITHFULNESS
+    from rag.execution.judges.human_labels import FAITHFULNESS, Fitted, fit
     from rag.reporting.terminal.judges import weights
     from rag.reporting.terminal.streamed_answer import Waiting
 
     name, node, components, data = _chosen(chosen or (), "wice,mtrag,scifact")
     judge = components.role("judge", node)
-    if not isinstance(judge, fitting.Fitted) or data[0].task != FAITHFULNESS:
+    if not isinstance(judge, Fitted) or data[0].task != FAITHFULNESS:
         raise ConfigError("judge", f"{name} has no weights to fit for this task", "judge=local task=faithfulness has")
     texts, names = sum(len(labels.cases) for labels in data), ", ".join(labels.name for labels in data)
     with Waiting(f"{name} reads {texts:,} texts of {names} …"):
-        fitted = fitting.fit(judge, data)
+        fitted = fit(judge, data)
     print_json(fitted) if as_json else weights(fitted)
 
 

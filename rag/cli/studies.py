@@ -11,7 +11,7 @@ from rag.cli.options import Json, Overrides, prepared, print_json
 def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides = None, as_json: Json = False) -> None:
     """Show how often the model followed orders in documents in a finished sweep, guard by guard, and the cost of guards.
 
-    Nothing runs: rag sweep EXPERIMENT measures it. Writes reports/EXPERIMENT/attacks.md.
+    Nothing runs: rag sweep EXPERIMENT measures it.
 
     With --json, one object, null for unknown values:
 
@@ -23,15 +23,10 @@ def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides 
     differences: arm minus base in column over n questions: mean, low, high and p_adjusted for all of the column
     """
     from rag.analysis.attacks import measure_attacks
-    from rag.core.files import replace_text
-    from rag.execution.sweep import sweep
     from rag.reporting.terminal import studies
 
     ready = prepared(experiment, overrides)
     measured = measure_attacks(ready.plan, ready.store)
-    path = sweep.REPORTS / measured.experiment / "attacks.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(path, studies.markdown(f"Attacks: {measured.experiment}", studies.attacks(measured)))
     print_json(measured.to_json()) if as_json else studies.show(studies.attacks(measured))
 
 

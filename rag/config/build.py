@@ -88,9 +88,8 @@ class Components:
         component = self.build(node, where) if any(has_methods(target, protocol) for protocol in fitting) else None
         if not isinstance(component, fitting):
             names = " or ".join(protocol.__name__ for protocol in fitting)
-            raise ConfigError(
-                where, f"{node[TARGET]} does not fit {names}", f"name a class with the methods of rag.core.roles.{names}"
-            )
+            remedy = f"name a class with the methods of rag.core.roles.{names}"
+            raise ConfigError(where, f"{node[TARGET]} does not fit {names}", remedy)
         return component
 
     def identity(self, node: Any, where: str) -> str:
@@ -132,9 +131,8 @@ class Components:
         except UserError:
             raise
         except (TypeError, ValueError, ArithmeticError) as error:
-            raise ConfigError(
-                where, f"{node[TARGET]} does not take these parameters: {error}", "check their types and values"
-            ) from error
+            what = f"{node[TARGET]} does not take these parameters: {error}"
+            raise ConfigError(where, what, "check their types and values") from error
 
     def _reached(self, component: Any, node: Mapping[str, Any], target: type, where: str) -> Any:
         """The component, which loads nothing yet; ConfigError if one of its servers may not get what it sends.
@@ -164,9 +162,8 @@ class Components:
 
     def _class(self, node: Any, where: str) -> type:
         if not isinstance(node, Mapping) or TARGET not in node:
-            raise ConfigError(
-                where, f"found {yaml_text(node)}, not a component", f"a mapping with {TARGET}: <class> and its parameters"
-            )
+            remedy = f"a mapping with {TARGET}: <class> and its parameters"
+            raise ConfigError(where, f"found {yaml_text(node)}, not a component", remedy)
         return self.resolve(node[TARGET], where)
 
     def handed(self, node: Any, where: str) -> Any:

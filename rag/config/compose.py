@@ -49,11 +49,9 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
         config = dict(made.with_values(config | {"check": _checks(made, config, settings)}, late))
     for key in _wiring():
         if key not in config:
-            known = choices(key)
-            what, remedy = (
-                ("names nothing", f"there is: {', '.join(known)}") if known else ("is left out", f"set {key}=<value>")
-            )
-            raise ConfigError(key, what, remedy)
+            if known := choices(key):
+                raise ConfigError(key, "names nothing", f"there is: {', '.join(known)}")
+            raise ConfigError(key, "is left out", f"set {key}=<value>")
     if Resolver()("data", config) is None:
         del config["data"]  # else a path would become `None/…` instead of an error
     return config
@@ -109,7 +107,6 @@ def _not_applied(config: Config, alone: Config) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _wiring() -> tuple[str, ...]:
-    """The keys that every config must have."""
     content = dict(read(shipped("conf") / "config.yaml").mapping)
     groups = [group for part in content.pop("defaults") if isinstance(part, dict) for group in part]
     return tuple(key for key in (*groups, *content) if key != PRESET)
@@ -121,9 +118,8 @@ def check_override(override: "Override") -> None:
     if not key or key.split(".")[0].split("/")[0] == "hydra":
         raise ConfigError(line or "override", "names no key of the wiring", "see conf/config.yaml for what can be set")
     if override.is_sweep_override():
-        raise ConfigError(
-            line or key, "names several values", f"a list is {key}=[a,b]; to try each: an axis, or rag study run -m"
-        )
+        remedy = f"a list is {key}=[a,b]; to try each: an axis, or rag study run -m"
+        raise ConfigError(line or key, "names several values", remedy)
     if isinstance(value, str):
         check_text(key, value)
     if override.is_delete() or not is_group(key):
@@ -162,15 +158,14 @@ def _parsed(override: str) -> "Override":
         check_references(read.key_or_group, "" if read.is_sweep_override() else read.value())
         return read
     except ValueError as error:
-        raise ConfigError(
-            override[:60], f"is not a valid override: {str(error).split(';')[0]}", "write a shorter number"
-        ) from error
+        what = f"is not a valid override: {str(error).split(';')[0]}"
+        raise ConfigError(override[:60], what, "write a shorter number") from error
     except HydraException as error:
         key, _, text = override.partition("=")
         if "token recognition error" in str(error) and not re.search(r"[\[\]{}()'\",$]", text):
             return _parsed(written(key, text))  # a letter or sign outside of the grammar: this can only be text
         bare = bool(override.strip("~")) and "=" not in override
-        reason = "has no '='" if bare else f"is not a valid override: {_grammar(error)}"
+        reason = "has no '='" if bare else f"is not a valid override: {str(error).splitlines()[0].split(' expecting {')[0]}"
         remedy = f"write key=value, or key=a,b,c for several{'; put a question in quotes' if bare else ''}"
         if "token recognition error" in reason:
             remedy = f"put the value in quotes of its own: {shlex.quote(written(*override.split('=', 1)))}"
@@ -182,11 +177,6 @@ def written(key: str, value: Any) -> str:
     text = str(value)
     plain = re.fullmatch(r"(?!~)[\w./:~+-]*", text, re.ASCII) or not isinstance(value, str)
     return f"{key}={text}" if plain else f'{key}="{text.replace(chr(34), chr(92) + chr(34))}"'
-
-
-def _grammar(error: Exception) -> str:
-    """The message of the parser without its list of expected tokens."""
-    return str(error).splitlines()[0].split(" expecting {")[0]
 
 
 def expanded(override: str) -> list[str]:

@@ -144,7 +144,6 @@ def _put(node: Any, keys: tuple[str, ...], depth: int, override: "Override", sib
 
 
 def _replaced(node: Any, override: "Override") -> Any:
-    """What an override makes of a value."""
     key, value = override.key_or_group, override.value()
     if override.is_delete():
         if value is not None and value != node:
@@ -168,7 +167,6 @@ def _check_known(value: Mapping[str, Any], node: Any, override: "Override") -> N
 
 
 def _misspelt(override: "Override", part: str, where: str, node: Any) -> ConfigError:
-    """The error for a key that does not exist, with the closest names."""
     known = [str(name) for name in node if not str(name).startswith("_")] if isinstance(node, Mapping) else []
     key = str(override.get_key_element()).lstrip("+~")
     return ConfigError(key, f"there is no {part!r} in {where}", f"{closest(part, known)}; a new key takes a +")

@@ -169,7 +169,6 @@ class Expansion:
                 self.chosen[key], self.named_in[key] = entry.value, source.file.path
 
     def _entry(self, entry: Entry, base: str, whole: str) -> Iterator[Part]:
-        """The contents of what one entry names."""
         path = entry.path(base)
         if not entry.grouped:
             folder = path.rpartition("/")[0] if entry.name.startswith("/") else entry.name.rpartition("/")[0]

@@ -111,9 +111,8 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     if isinstance(holdout, bool) or holdout < 0:
         raise ConfigError(f"{path}: holdout", f"is {yaml_text(holdout)}", "how many of the best are measured again, 0 for none")
     if content.get("holdout") and (split := content.get("split", SPLITS[0])) != SPLITS[0]:
-        raise ConfigError(
-            f"{path}: holdout", f"is {holdout}, and split: {split} keeps nothing back", "split: tune, or no holdout"
-        )
+        what = f"is {holdout}, and split: {split} keeps nothing back"
+        raise ConfigError(f"{path}: holdout", what, "split: tune, or no holdout")
     if not any(_named_key(override) == "split" for override in (*fixed, *others, *_axis_overrides(axes))):
         fixed.append(f"split={SPLITS[0] if content.get('holdout') else 'all'}")
     objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
@@ -132,7 +131,6 @@ def _wins(where: str, value: Mapping[str, Any], axes: Mapping[str, Any]) -> Mapp
 
 
 def _clauses(where: str, value: str | Sequence[Any]) -> str:
-    """Clauses as one text."""
     if isinstance(value, str):
         return value
     for clause in value:

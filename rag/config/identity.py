@@ -21,9 +21,8 @@ def digest(*parts: object) -> str:
         text = _json(parts)
     except (TypeError, ValueError) as error:
         where, value = next(_odd(parts, ()), ("config", parts))
-        raise ConfigError(
-            where, f"is {value!r}, which cannot be part of a key", "use text, finite numbers, lists or mappings"
-        ) from error
+        remedy = "use text, finite numbers, lists or mappings"
+        raise ConfigError(where, f"is {value!r}, which cannot be part of a key", remedy) from error
     return hashlib.sha256(text.encode()).hexdigest()
 
 

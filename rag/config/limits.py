@@ -33,9 +33,8 @@ def check_references(where: str, value: Any) -> None:
             check_references(where, key)
     elif found := FORBIDDEN.search(str(value)):
         what = f"holds {found[0]!r}, and configs read variables that end in _MODEL or _BASE_URL, and RAG_DATA"
-        raise ConfigError(
-            where or "override", what, "write the value itself, or a reference to a key of the config such as ${language}"
-        )
+        remedy = "write the value itself, or a reference to a key of the config such as ${language}"
+        raise ConfigError(where or "override", what, remedy)
 
 
 def check_length(override: str) -> None:
@@ -64,6 +63,5 @@ def _steps(where: str, values: "RangeSweep") -> int:
 def check_name(name: str, where: str) -> None:
     """Raise ConfigError for the name of the folder of baselines, because reports lie in a folder named like the experiment."""
     if name.casefold() == "baselines":
-        raise ConfigError(
-            where, f"an experiment cannot be called {name!r}", "reports/baselines holds baselines: rename the file"
-        )
+        remedy = "reports/baselines holds baselines: rename the file"
+        raise ConfigError(where, f"an experiment cannot be called {name!r}", remedy)

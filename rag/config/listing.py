@@ -140,7 +140,6 @@ def _lacking(text: str) -> tuple[str, ...]:
 
 
 def _docstring(target: str) -> str:
-    """The docstring of a class on one line."""
     found = _class(target)
     return " ".join((ast.get_docstring(found) or "").split()) if found else ""
 

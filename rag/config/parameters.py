@@ -81,16 +81,14 @@ def fits(value: Any, hint: Any) -> bool:
     if getattr(hint, "_is_protocol", False) and not parts:
         if isinstance(value, Promised):
             return has_methods(value.target, hint)
-        return isinstance(value, hint) if getattr(hint, "_is_runtime_protocol", False) else not _is_plain(value)
+        if getattr(hint, "_is_runtime_protocol", False):
+            return isinstance(value, hint)
+        return not isinstance(value, bool | int | float | str | list | Mapping | None)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(fits(part, kind) for part in value.values() for kind in parts[-1:])
     if isinstance(origin, type) and issubclass(origin, Iterable):
         return isinstance(value, list | tuple) and all(fits(part, kind) for part in value for kind in parts[:1])
     return True
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | str | list | Mapping)
 
 
 def called(hint: Any) -> str:

@@ -30,18 +30,14 @@ class Resolver:
         fitting = (kept for read, kept in known if all(config.get(name, ABSENT) is value for name, value in read.items()))
         if (result := next(fitting, ABSENT)) is ABSENT:
             reading = Reading(config)
-            result = _attempt(reading, key)
+            try:
+                result = reading.at((key,))
+            except UserError as error:
+                result = error
             known.append((reading.read, result))
         if isinstance(result, UserError):
             raise result
         return result
-
-
-def _attempt(reading: "Reading", key: str) -> Any:
-    try:
-        return reading.at((key,))
-    except UserError as error:
-        return error
 
 
 class Reading:

@@ -75,7 +75,6 @@ def compose_trials(fixed: Sequence[str], axes: Mapping[str, Sequence[Choice]]) -
 
 
 def _preset(overrides: Sequence[str]) -> str:
-    """The preset of a config; `default` for none."""
     named = [str(override.value()) for override in parsed(overrides) if override.key_or_group == PRESET]
     name = [str(defaults()[PRESET]), *named][-1]
     return "default" if name == NONE else name

@@ -108,9 +108,8 @@ def check_system(components: Components, config: Mapping[str, Any]) -> None:
             if value != usual:
                 raise ConfigError(name, f"is {value!r}, which another system cannot do", f"{name}={usual}")
     elif getattr(components.role("generator", config["generator"]), "reads_system", False):
-        raise ConfigError(
-            "generator", "gives the replies of another system, and there is none", "set system=results, for example"
-        )
+        what = "gives the replies of another system, and there is none"
+        raise ConfigError("generator", what, "set system=results, for example")
 
 
 def check_typed(components: Components, config: Mapping[str, Any]) -> None:

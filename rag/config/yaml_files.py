@@ -95,7 +95,8 @@ def _read(path: Path, changed: int, size: int) -> YamlFile:
         _check_depth(path, text)
         loader = Loader(text)
         root = loader.get_single_node()
-        _check_size(path, root)
+        if root and _size(root, {}) > MOST:
+            raise ConfigError(str(path), f"holds more than {MOST:,} values, aliases counted", "leave some out")
         return YamlFile(path, text, root, loader.construct_document(root) if root else None)
     except (YAMLError, ValueError) as error:
         raise _invalid(path, text, error) from error
@@ -126,11 +127,6 @@ def _check_depth(path: Path, text: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
             raise _endless(path)
-
-
-def _check_size(path: Path, root: yaml.Node | None) -> None:
-    if root and _size(root, {}) > MOST:
-        raise ConfigError(str(path), f"holds more than {MOST:,} values, aliases counted", "leave some out")
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:

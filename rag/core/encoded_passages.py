@@ -6,7 +6,7 @@ whole numbers, below 2**24 with up to 1,040 dimensions: float32 holds these exac
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,26 @@ from rag.core.types import Arrays, Vectors
 
 TokenRows = NDArray[np.int8]
 """The token vectors of a text, shape (tokens, dimensions)."""
+
+
+class TokenEncoder(Protocol):
+    """An embedder with token vectors."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One row per text."""
+        ...
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """One row per question."""
+        ...
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """One array of shape (tokens, dimensions) per text, rows of length 1, without special tokens."""
+        ...
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """The characters [start, end) of every token."""
+        ...
 
 
 def rounded(vectors: NDArray[np.float32]) -> TokenRows:

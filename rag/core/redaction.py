@@ -1,6 +1,7 @@
 """Values for logs, reports and stores, without keys, tokens and passwords, by the rules of `rag.core.secrets`."""
 
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -40,6 +41,14 @@ def secret_rule(text: str) -> str:
 def without_secrets(text: str) -> str:
     """The text with a placeholder for each secret."""
     return replaced(text, [find[:3] for find in stable(text, _finds)])
+
+
+def without_own_secrets(text: str) -> str:
+    """The text without secrets, and without the values that secrets of this environment have."""
+    text = without_secrets(text)
+    for value in (value for name, value in os.environ.items() if is_secret_name(name) and len(value) > 7):
+        text = text.replace(value, "***")
+    return text
 
 
 def _finds(text: str) -> Iterator[Find]:

@@ -19,7 +19,7 @@ from rag.core.roles import Redactor
 from rag.core.text.re2_patterns import compiled
 from rag.core.types import Parsed, Value
 from rag.documents.clean.redact import redacted
-from rag.documents.folder.file_tree import METADATA, Skipped, leaves_folder, refuse_escape
+from rag.documents.folder.file_tree import CLOSED, METADATA, Skipped, leaves_folder, refuse_escape
 from rag.documents.folder.files import missing_file
 from rag.documents.metadata_table import read_table, typed
 
@@ -50,8 +50,15 @@ class MetadataSources:
         """The files of the folder without the table, which is no document."""
         if not self.table or not os.path.isfile(self.folder / self.table):
             return files, skipped
+        line = Skipped(self.table, METADATA) if self._is_readable else Skipped(self.table, CLOSED, wanted=True)
         others = [file for file in skipped if file.name != self.table]
-        return {name: path for name, path in files.items() if name != self.table}, [*others, Skipped(self.table, METADATA)]
+        return {name: path for name, path in files.items() if name != self.table}, [*others, line]
+
+    @property
+    def _is_readable(self) -> bool:
+        """Whether there is a table to read; of one that a config names, the reader says why it cannot be read."""
+        table = self.folder / (self.table or "")
+        return os.path.isfile(table) and (self.table != TABLE or os.access(table, os.R_OK))
 
     def read(self, names: Collection[str], others: Collection[str], redactor: Redactor) -> "FolderMetadata":
         """The metadata of the files `names`; `others` are files that are no documents. DataError as `read_table`."""
@@ -60,7 +67,7 @@ class MetadataSources:
             raise missing_file(table)
         if os.path.isfile(table):
             refuse_escape(table, self.folder)
-        rows = read_table(table, names, others) if os.path.isfile(table) else {}
+        rows = read_table(table, names, others) if self._is_readable else {}
         return FolderMetadata(self.patterns.read(names), rows, redactor)
 
 

@@ -1,12 +1,12 @@
 """Questions → answers: a search, then prompt, generation and checks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rag.core.corpus import Corpus
 from rag.core.roles import Generator, Inspection, changes_nothing
 from rag.core.text.final_answer import Announced, awaited
-from rag.core.types import Answer, Hit, Message, Query, Ranking, Reply, Sought
+from rag.core.types import Answer, Finding, Hit, Message, Query, Ranking, Reply, Sought
 from rag.pipeline.prompt import postprocess
 from rag.pipeline.prompt.context_packing import hits, passages
 from rag.pipeline.prompt.prompt_assembly import Prepared
@@ -37,8 +37,11 @@ class Pipeline(Retrieval):
 
     def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
         """The request for the generator, and its passages."""
-        screened = self.reading.screen([query], trace.selected, self.corpus, [trace.look])
-        (prepared,) = self.reading.prepare([query], screened, self.corpus, [references], [trace.look])
+        (screened,) = self.reading.excerpts.screen([query], trace.selected, self.corpus, [trace.look])
+        if self.off:
+            without = Finding("agents", f"without {', '.join(self.off)}: this answer is not measured")
+            screened = replace(screened, findings=(*screened.findings, without))
+        (prepared,) = self.reading.prepare([query], [screened], self.corpus, [references], [trace.look])
         return prepared
 
     def contexts(self, trace: Trace) -> Ranking:

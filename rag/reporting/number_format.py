@@ -18,6 +18,7 @@ MEASURED = {
     "failed_questions": "questions without an answer",
     "cut_replies": "replies that are not complete",
     "passage_failures": "passages without a reply",
+    "enrich_tokens": "tokens for records",
     "enrich_failures": "fields that could not be filled",
     "unusable": "unusable replies of helpers",
     "unjudged": "not judged by the gold",
@@ -59,7 +60,7 @@ def measured(name: str, value: float | None, questions: int) -> str:
     each = value / max(questions, 1)
     if name in (COST, JUDGING):
         return money(1000 * each)
-    if name.endswith(("failures", "questions", "replies", "unusable")):
+    if name.endswith(("failures", "questions", "replies", "unusable", "enrich_tokens")):
         return f"{value:,.0f}"
     return f"{each:,.0f}" if name.endswith("tokens") else figure(value, 1)
 

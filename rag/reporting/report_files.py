@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from rag.core.errors import ConfigError, closest
-from rag.core.files import replace_file, writing
+from rag.core.files import replace_file
 from rag.pipeline.write.report_writer import Line, Report
 from rag.reporting.html import page
 from rag.reporting.html.markdown import escape_markdown
@@ -123,7 +123,6 @@ def check_path(path: Path) -> None:
 
 
 def save(report: Report, path: Path) -> None:
-    """Write a file in the format of its ending, all of it or nothing; StoreError if it cannot be written."""
+    """Write a file in the format of its ending, all of it or nothing; OSError if it cannot be written."""
     made = FORMATS[path.suffix.lower()](report)
-    with writing(path, "name another file"):
-        replace_file(path, made.encode() if isinstance(made, str) else made)
+    replace_file(path, made.encode() if isinstance(made, str) else made)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from rag import __version__
@@ -18,12 +18,31 @@ from rag.serve.loaded_bundles import Served, reloading
 from rag.serve.middleware import add_middleware
 from rag.serve.openapi import complete_description
 from rag.serve.problems import add_error_handlers
-from rag.serve.request_handler import RequestHandler
-from rag.serve.routes import documents, health, openai, questions, sessions
+from rag.serve.request_handler import RequestHandler, handler_of
+from rag.serve.response_models import Health, Problem
+from rag.serve.responses import json_response
+from rag.serve.routes import documents, openai, questions
 from rag.serve.settings import Settings
 
 LOG = logging.getLogger("rag.serve")
 THREADS_PER_REQUEST = 4
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", responses={200: {"model": Health}})
+async def healthz() -> Response:
+    """The process runs."""
+    return json_response({"status": "ok"})
+
+
+@router.get("/readyz", responses={200: {"model": Health}, 503: {"model": Problem}})
+async def readyz(request: Request) -> Response:
+    """Bundles are open and the database of sessions can be read; 503 otherwise."""
+    handler = handler_of(request)
+    await run_in_threadpool(handler.conversations.ready)
+    opened = [(model.name, model.bundle) for model in handler.served.models]
+    models = [{"model": name, "bundle": bundle.digest, "stand_ins": bundle.stand_ins} for name, bundle in opened]
+    return json_response({"status": "ok", "models": models})
 
 
 def create_app(served: Served, settings: Settings, conversations: Conversations, opinions: Opinions) -> FastAPI:
@@ -51,8 +70,8 @@ def create_app(served: Served, settings: Settings, conversations: Conversations,
     app.state.handler = RequestHandler(served, settings, conversations, opinions, pool)
     add_error_handlers(app)
     complete_description(app)
-    for routes in (questions, openai, documents, sessions, health, page):
-        app.include_router(routes.router)
+    for routes in (questions.router, openai.router, documents.router, router, page.router):
+        app.include_router(routes)
     add_middleware(app, settings, bundle=lambda: served.models[0].bundle.digest)
     return app
 

@@ -119,11 +119,8 @@ class Served:
         self.watch = watch
         self._opening = opening
         self._lock = threading.Lock()
-        self._models = tuple(self._open(source) for source in sources)
+        self._models = tuple(ready(opening(source), source) for source in sources)
         self._former: dict[str, int] = {}
-
-    def _open(self, source: Path) -> Model:
-        return ready(self._opening(source), source)
 
     @property
     def models(self) -> tuple[Model, ...]:

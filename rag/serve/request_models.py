@@ -48,6 +48,7 @@ class Within(ClosedBody):
     )
     range: Range | None = Field(default=None, description="Only these characters of one document.")
     whole: list[str] | None = Field(default=None, description="Read these documents verbatim, without a search.")
+    off: list[str] = Field(default=[], description="`agents` of the model to leave out; the answer is marked as not measured.")
 
 
 class AskRequest(ClosedBody):

@@ -148,7 +148,8 @@ class ListedModel(TypedDict):
     """A model as OpenAI's API lists it.
 
     `title` describes it in words, `experiment` names the one that measured it (empty if none did), `follows` says whether
-    earlier turns change what is searched for, and `stand_ins` what replaces missing parts of its preset.
+    earlier turns change what is searched for, `agents` what `within.off` can leave out, and `stand_ins` what replaces missing
+    parts of its preset.
     """
 
     id: str
@@ -159,6 +160,7 @@ class ListedModel(TypedDict):
     experiment: str
     bundle: str
     follows: bool
+    agents: list[str]
     stand_ins: list[str]
 
 

@@ -90,7 +90,6 @@ def variable_name(setting: str) -> str:
 
 
 def _read(kind: type, variable: str, text: str) -> Any:
-    """The value of an environment variable, of the type of its setting."""
     if kind is Keys:
         return Keys.parsed(text, variable)
     if kind is tuple:

@@ -77,7 +77,6 @@ def _trace_id(run: "Run", question: TracedQuestion) -> str:
 
 
 def _info(run: "Run", question: TracedQuestion, time: int) -> "TraceInfo":
-    """The trace of a question, without its spans."""
     from mlflow.entities import TraceInfo, TraceLocation, TraceState
 
     outputs = redacted_json(question.outputs)

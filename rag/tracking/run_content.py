@@ -1,4 +1,4 @@
-"""What MLflow gets of a sweep, with names and lengths that it accepts, and without secrets."""
+"""What MLflow gets of a sweep, without secrets and as it accepts it, and what was last sent: MLflow is not imported."""
 
 import json
 import os
@@ -6,7 +6,8 @@ import posixpath
 import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -15,8 +16,9 @@ from urllib.request import url2pathname
 import yaml
 
 from rag.config.identity import digest
-from rag.core.files import is_running
+from rag.core.files import is_running, replace_text
 from rag.core.redaction import redacted_json, redacted_text
+from rag.tracking.connection import sqlite_file
 
 Value = TypeVar("Value")
 
@@ -154,3 +156,38 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
+
+
+class Receipt:
+    """The receipt of a sweep for a tracking URI; there is none for a server, whose runs others may change."""
+
+    def __init__(self, record: SweepRun, uri: str, folder: Path) -> None:
+        self._database = sqlite_file(uri)
+        self._path = folder / "sent" / f"{digest(uri, record.experiment)[:16]}.json"
+        trials = [replace(trial, tags=_lasting(trial.tags)) for trial in record.trials]
+        content = asdict(replace(record, trials=trials, tags=_lasting(record.tags)))
+        self._content = digest(json.dumps(content, sort_keys=True, default=str))  # a metric may be NaN
+
+    def parent(self) -> str | None:
+        """The id of the parent run, if this content was sent and the file was not written to since; else None."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            kept = json.loads(self._path.read_text("utf-8"))
+            if self._database and (kept["content"], kept["files"]) == (self._content, self._files()):
+                return str(kept["parent"])
+        return None
+
+    def write(self, parent: str) -> None:
+        """Note that all was sent."""
+        if self._database:
+            with suppress(OSError):  # it is sent again, which changes nothing
+                replace_text(self._path, json.dumps({"content": self._content, "files": self._files(), "parent": parent}))
+
+    def _files(self) -> list[Any]:
+        """Sizes and times of the database file and of its write-ahead log."""
+        paths = [Path(f"{self._database}{suffix}") for suffix in ("", "-wal")]
+        return [[path.stat().st_size, path.stat().st_mtime_ns] if path.exists() else None for path in paths]
+
+
+def _lasting(tags: Mapping[str, str]) -> dict[str, str]:
+    """Tags without the commit: the same results from another commit are not new."""
+    return {name: value for name, value in tags.items() if name != "git.commit"}

@@ -26,8 +26,7 @@ from rag.execution.sweep.selection import Winner
 from rag.execution.sweep.sweep import Sweep
 from rag.tracking import evaluation_traces, mlflow_client, shared_views, trial_results
 from rag.tracking.connection import tracking_uri
-from rag.tracking.receipts import Receipt
-from rag.tracking.run_content import SweepRun, TrialRun
+from rag.tracking.run_content import Receipt, SweepRun, TrialRun
 
 FOLDER = Path(".rag")
 LIBRARIES = (DISTRIBUTION, "bm25s", "faiss-cpu", "numpy", "onnxruntime", "torch", "transformers")
@@ -130,7 +129,6 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
 
 
 def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRun:
-    """The first trial of a plan, with all metrics of its answers."""
     board = {row.trial_id: row for row in leaderboard.build_leaderboard(made, {}, store).rows}
     return _trial(made.trials[0], board[made.trials[0].trial_id], made, store, tags)
 

@@ -90,9 +90,7 @@ def test_goals_are_compared_with_the_trial_without_guards(arms: tuple[Arm, ...],
 @pytest.mark.system
 def test_the_experiment_runs_and_shows_the_effect_of_each_guard(rag: Verb, model: str) -> None:
     settings = [
-        "dataset.bipia=null",
-        "dataset.rounds=1",
-        "check=none",
+        *("dataset.bipia=null", "dataset.rounds=1", "check=none"),
         f"generator.base_url={model}",
         "generator.model=gullible",
     ]
@@ -120,9 +118,9 @@ def test_the_experiment_runs_and_shows_the_effect_of_each_guard(rag: Verb, model
     assert bare["mean"] == pytest.approx((none["success"]["all"]["hits"] - everything["success"]["all"]["hits"]) / 132)
     assert bare["low"] > 0
     assert {each["n"] for each in report["differences"] if each["column"] == "token_recall"} == {24}
-    written = Path("reports/study/attacks.md").read_text("utf-8")
-    assert f"{none['success']['all']['hits']}/132" in written
-    assert "at most a tenth: reached" in rag("attacks", "study.yaml", *settings).out
+    shown = rag("attacks", "study.yaml", *settings).out
+    assert f"{none['success']['all']['hits']}/132" in shown
+    assert "at most a tenth: reached" in shown
 
 
 def test_a_sweep_without_attacks_or_without_scores_is_refused(rag: Verb, tmp_path: Path) -> None:

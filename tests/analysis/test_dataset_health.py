@@ -16,8 +16,8 @@ from support.command_line import Verb
 from support.small_set import write_experiment, write_golden
 
 from rag.analysis import dataset_health
+from rag.analysis.dataset_health import QuestionHistory, Results
 from rag.analysis.dataset_health.questions import _Gold, give_aways, near_duplicates
-from rag.analysis.dataset_health.trials import QuestionHistory, Results
 from rag.config.experiment import load
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data.golden import Golden

@@ -132,7 +132,7 @@ def test_a_trial_turn_by_turn(talks: Path, rag: Verb) -> None:
 
 
 def test_a_retrieval_memory_is_compared_with_fresh_searches(talks: Path, rag: Verb) -> None:
-    always = ("reuse=similar", "reuse.full=0", "reuse.half=0", "reuse.guard=false", "generator=none", "queries=human")
+    always = ("reuse=similar", "reuse.full=0", "reuse.half=0", "reuse.guard=none", "generator=none", "queries=human")
     report = rag("dialogues", *GIVEN, *ONE, *always, "--json").json["trials"][0]
     # Every question has the passage of the first one, which no fresh search for a later one gives.
     assert report["reused"] == {

@@ -1,4 +1,4 @@
-"""Measure and write one table: `python -m bench [speed|large|quality|MEASUREMENT …] [--to FILE]`, with tests/ on PYTHONPATH.
+"""Measure and write one table: `python -m bench [speed|quality|MEASUREMENT …] [--to FILE]`, with tests/ on PYTHONPATH.
 
 Every timing is compared with another one of the same run: a bare library, a no-op server, the first run, the stages alone. The
 table is no test; the exit code is 1 only if a measurement breaks.
@@ -22,10 +22,8 @@ from bench import (
     records,
     retrieval,
     safety,
-    searching,
     serving,
     sets,
-    startup,
     stores,
     sweeps,
     verdicts,
@@ -33,16 +31,16 @@ from bench import (
 from bench.measuring import DATA, ROOT, Measurement, MissingSetError, Row
 
 SPEED: Sequence[Measurement] = (
-    *(startup.verbs, sweeps.overheads, sweeps.grid, sweeps.fusion, searching.embedding, searching.questions),
+    *(sweeps.grid, sweeps.fusion),
     *(serving.clients, stores.vector_stores, reading.folder),
 )
 QUALITY: Sequence[Measurement] = (
     *(retrieval.references, retrieval.gap_loop, answers.declining, answers.numbers, records.routes, judging.judge),
-    *(judging.correctness, safety.scan, safety.secrets, safety.personal, conversion.office),
+    *(judging.correctness, safety.secrets, safety.personal, conversion.office),
     *(conversion.pages, conversion.tables, documents.evidence, documents.losses, sets.drift, sets.exchange),
-    *(verdicts.verdicts, verdicts.intervals, verdicts.gates),
+    *(verdicts.verdicts, verdicts.intervals),
 )
-GROUPS = {"speed": SPEED, "large": (sweeps.abstracts,), "quality": QUALITY}
+GROUPS = {"speed": SPEED, "quality": QUALITY}
 HEAD = ("measurement", "value", "unit", "compared with", "value", "ratio", "note")
 
 

@@ -1,11 +1,5 @@
-"""What the input scan and the redactors find, and what they take for an attack or a secret.
+"""What the redactors find, and what they take for a secret."""
 
-Attacks of BIPIA are split by category, every second one (by name) for tuning. The rules were tuned on that half and on
-datasets/injection/tune; figures are of the other halves. They flatter a little: all attacks of BIPIA had been read before the
-split was made, and rules were added once after the shares of our own holdout had been seen, kind by kind.
-"""
-
-import hashlib
 import json
 import random
 from collections import Counter
@@ -21,14 +15,8 @@ from support.found_secrets import examples_by_rule, is_found, lookalikes
 from support.generated_secrets import planted_broken, planted_names, planted_shapes
 from support.service_secrets import planted_cut, planted_services
 
-from rag.analysis.attacks import Share
-from rag.config.build import Components
 from rag.core.secrets.finder import find_secrets
-from rag.core.types import Query
-from rag.execution.sweep.open_config import config_of
-from rag.plugins.attack_sets.attacks import own
 
-PLACES = ("start", "middle", "end")
 TYPES = {
     "CREDIT_CARD": ("credit-card", 1.0, 1.0),
     "PHONE_NUMBER": ("phone", 0.610, 0.735),
@@ -39,79 +27,6 @@ TYPES = {
     "US_DRIVER_LICENSE": ("driving-licence", 1.0, 0.053),
 }
 """Our kind, and recall and precision of AnalyzerEngine 2.2.366 with all of its recognisers and a blank pipeline."""
-Asked = tuple[str, str]
-"""A question, and a text that was found for it."""
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
-
-
-def contexts(name: str) -> list[Asked]:
-    found = rows(DATA / "bipia-train" / name / "train.jsonl")
-    texts = [text if isinstance(text := row["context"], str) else "\n".join(text) for row in found]
-    return [(row.get("question") or "\n".join(row["error"]), text) for row, text in zip(found, texts, strict=True)]
-
-
-def notes() -> list[Asked]:
-    found = rows(ROOT / "datasets" / "injection" / "passages.jsonl")
-    return [(row["question"], row[side]) for row in found for side in ("gold", "beside")]
-
-
-def mtrag() -> list[Asked]:
-    folder = DATA / "beir" / "mtrag-human-179"
-    texts = {row["_id"]: row["text"] for row in rows(folder / "corpus.jsonl")}
-    asked = {row["_id"]: row["text"] for row in rows(folder / "queries.jsonl")}
-    lines = (folder / "qrels" / "test.tsv").read_text("utf-8").splitlines()[1:]
-    return [(asked[query], texts[document]) for query, document, _ in (line.split("\t") for line in lines)]
-
-
-def inserted(attack: str, host: Asked, place: str) -> Asked:
-    question, text = host
-    parts = text.split(". ")
-    half = (len(parts) + 1) // 2
-    between = ". ".join(parts[:half]) + ".\n" + attack + "\n" + ". ".join(parts[half:])
-    return question, {"start": f"{attack}\n{text}", "middle": between, "end": f"{text}\n{attack}"}[place]
-
-
-def bipia(kind: str, hosts: Sequence[Asked]) -> Iterator[Asked]:
-    told = json.loads((DATA / "bipia-train" / f"{kind}_attack_train.json").read_text("utf-8"))
-    attacks = [attack for category in sorted(told)[1::2] for attack in told[category]]
-    for number, attack in enumerate(attacks):
-        yield from (inserted(attack, hosts[number * 7 % len(hosts)], place) for place in PLACES)
-
-
-def ours(hosts: Sequence[Asked]) -> Iterator[Asked]:
-    for attack in own(ROOT / "datasets" / "injection", 2):
-        drawn = hashlib.sha256(attack.name.encode()).digest()
-        if attack.split == "holdout":
-            yield inserted(attack.text, hosts[drawn[0] % len(hosts)], PLACES[drawn[1] % 3])
-
-
-def measured(what: str, asked: Sequence[Asked]) -> Row:
-    """How many texts are taken out, beside those that are flagged or worse."""
-    guard = Components().role("guard", config_of(["guard=[scan]"])["guard"]["scan"], "guard.scan")
-    actions = [{one.action for one in guard.findings(text, Query("q", question))} for question, text in asked]
-    gone, flagged = (Share(sum(flags), len(asked)) for flags in (["quarantine" in one for one in actions], map(bool, actions)))
-    note = f"[{gone.interval[0]:.3f}, {gone.interval[1]:.3f}]"
-    return Row(what, gone.rate, f"taken out of {len(asked)}", "flagged", flagged.rate, note)
-
-
-def scan(folder: Path) -> Rows:
-    """Clean texts, and attacks of the halves that no rule was written for."""
-    prompts = json.loads((public("notinject-one") / "NotInject_one.json").read_text("utf-8"))
-    public("bipia-train")
-    yield measured("clean: NotInject, one word", [("", one["prompt"]) for one in prompts])
-    yield measured("clean: handbook notes", notes())
-    yield measured("clean: BIPIA e-mails", contexts("email"))
-    yield measured("clean: BIPIA tables", contexts("table")[::6])
-    yield measured("clean: BIPIA code answers", contexts("code"))
-    yield measured("clean: mtRAG gold passages", mtrag()[::3])
-    yield measured("attacks: BIPIA text in e-mails", list(bipia("text", contexts("email"))))
-    yield measured("attacks: BIPIA text in notes", list(bipia("text", notes())))
-    yield measured("attacks: BIPIA code in answers", list(bipia("code", contexts("code"))))
-    yield measured("attacks: our own, holdout", list(ours(notes())))
 
 
 def recall(what: str, planted: Sequence[Any]) -> Row:

@@ -211,20 +211,6 @@ def passages(documents: dict[str, Document], rng: random.Random) -> list[Span]:
     return found
 
 
-def verdict(found: tuple[Span, ...], text: str, documents: dict[str, Document], span: Span) -> str:
-    """`right` if a place has 90 % of the union of both, `inside` the span, `same words` elsewhere, `wrong`, or `not found`."""
-    if not found:
-        return "not found"
-    for place in found:
-        both = max(min(place.end, span.end) - max(place.start, span.start), 0)
-        if place.doc_id == span.doc_id and both >= 0.9 * (max(place.end, span.end) - min(place.start, span.start)):
-            return "right"
-        if place.doc_id == span.doc_id and span.start <= place.start < place.end <= span.end:
-            return "inside"
-    words = [re.findall(r"\w+", documents[place.doc_id].text[place.start : place.end]) for place in found]
-    return "same words" if re.findall(r"\w+", text) in words else "wrong"
-
-
 def exchange(folder: Path) -> Rows:
     """Passages with other letters or numbers, and those of another set."""
     public("chroma-a")

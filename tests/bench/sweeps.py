@@ -1,28 +1,16 @@
-"""What sweeps cost: distinct stages once, again, trial by trial, and what every trial costs beside its stages."""
+"""What sweeps cost: distinct stages once, again, and trial by trial."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-from bench.measuring import Finished, Row, Rows, chosen, cpu_seconds, declared, public, rag, swept
+from bench.measuring import Finished, Row, Rows, chosen, cpu_seconds, public, rag, swept
 
 from rag.config.experiment import Experiment, Trial, load
-from rag.execution.sweep.selection.contest import plausible
 
-WORDS = ("index=[bm25s]", "fusion=single", "generator=none", "latency=0")
 EVERY = 23
 """The distance of the trials that run one by one; it shares no factor with the axes, so each choice is among them."""
-BOTH = "index=[bm25s,dense]"
-SEARCHES = {f"convex {one}": f"{BOTH} fusion=weighted fusion.weights=[{one},{1 - one:.1f}]" for one in (0.2, 0.5, 0.8)} | {
-    "bm25": "index=[bm25s] fusion=single",
-    "bm25 .9/.4": "index=[bm25s] fusion=single index.bm25s.k1=0.9 index.bm25s.b=0.4",
-    "minilm": "index=[dense] fusion=single",
-    "rrf 20": f"{BOTH} fusion=rrf fusion.k=20",
-    "rrf 60": f"{BOTH} fusion=rrf",
-}
 
 
 def untracked(study: str, *overrides: str) -> Finished:
@@ -45,14 +33,6 @@ def fusion(folder: Path) -> Rows:
     public("chroma-a")
     published = tuple(f"; AutoRAG 0.3.27 published {seconds} CPU s" for seconds in (259, 150))
     yield from twice("chroma-a, 96 evaluations", "fusion", "split=all", notes=(published[0], published[1]))
-
-
-def abstracts(folder: Path) -> Rows:
-    """Eight searches over the 5,183 abstracts of SciFact as whole documents."""
-    fixed = ["chunker=whole", "generator=none", "latency=0", "metrics=[ndcg@10]"]
-    path = f"dataset.path={public('beir/scifact-train')}"
-    study = declared("abstracts", "beir", [path, *fixed], {"search": SEARCHES})
-    yield from twice("scifact, 8 searches", study, notes=("; AutoRAG 0.3.27 published 576 CPU s", ""))
 
 
 def grid(folder: Path) -> Rows:
@@ -81,45 +61,3 @@ def alone(study: Experiment, trial: Trial) -> Experiment:
     choices = {axis: {choice.label: choice for choice in choices} for axis, choices in study.axes.items()}
     own = (override for axis, label in trial.choices.items() for override in choices[axis][label].overrides)
     return stored(replace(study, fixed=(*study.fixed, *own), axes={}), trial.name)
-
-
-def write_thousand(folder: Path) -> None:
-    """A golden set of 200 documents with 5 questions each, in words without meaning."""
-    (folder / "documents").mkdir(parents=True)
-    rows = []
-    for document in range(200):
-        parts = [" ".join(f"w{(document * 7 + part * 11 + word * 13) % 997}" for word in range(60)) for part in range(5)]
-        (folder / "documents" / f"{document}.md").write_text("\n\n".join(parts), encoding="utf-8")
-        for number, part in enumerate(parts):
-            places = [{"doc": f"{document}.md", "quote": part}]
-            rows.append({"id": f"{document}-{number}", "text": part[:60], "evidence": [{"any": places}]})
-    (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
-def many(name: str, k1: int, k: int) -> str:
-    """An experiment of k1 × k trials over the thousand questions."""
-    values = ",".join(f"{0.5 + number / 100:.2f}" for number in range(k1))
-    axes = {"k1": f"index.bm25s.k1={values}", "k": f"k=range(1,{k + 1})"}
-    return declared(name, "native", ["dataset.path=set", *WORDS, "metrics=[recall@k,ndcg@10]"], axes)
-
-
-def overheads(folder: Path) -> Rows:
-    """Plans, sweeps and reports of many trials over 1,000 questions, and the tied set of trials that all differ."""
-    write_thousand(folder / "set")
-    few, more = (untracked(many(f"x{k1}", k1, 2)) for k1 in (2, 12))
-    beside = [each.cpu - each.content["cpu_seconds"] for each in (few, more)]
-    own = more.content["cpu_seconds"] / 24
-    yield Row("each trial of 24 beside its stages", 50 * (beside[1] - beside[0]), "CPU ms", "its stages", 1000 * own)
-    small, large = (rag("plan", many(name, *size), "store=store") for name, size in (("p1", (20, 50)), ("p10", (100, 100))))
-    yield Row("rag plan, 10,000 trials", large.cpu, "CPU s", "1,000 trials", small.cpu, large.told)
-    study = many("x500", 50, 10)
-    yield from twice("500 trials of 1,000 questions", study)
-    drawn, again = rag("report", study, "store=store"), untracked(study)
-    size = sum(path.stat().st_size for path in (folder / "reports" / "x500").iterdir()) / 1e6
-    note = f"{size:.0f} MB of files, {drawn.told}"
-    yield Row("rag report of the 500 trials", drawn.cpu, "CPU s", "the sweep again", again.cpu, note)
-    random, taken = np.random.default_rng(0), []
-    for trials in (300, 600):
-        values = random.random((1_000, 1)) + random.normal(0, 0.03, trials) + random.normal(0, 0.15, (1_000, trials))
-        taken.append(cpu_seconds(partial(plausible, values, np.arange(1_000) // 5)))
-    yield Row("tied set of 600 trials that all differ", taken[1], "CPU s", "300 trials", taken[0], "quadratic would be 4")

@@ -1,6 +1,5 @@
 """How often verdicts and intervals are wrong: on equal trials, on planted losses, and on real scores of six sets."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +8,6 @@ import numpy as np
 from bench.measuring import Row, Rows, declared, public, swept
 from numpy.typing import NDArray
 
-from rag.analysis.gate.decide import Pair, decide
-from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS
-from rag.analysis.gate.spec import Margin
-from rag.core.types import Document, Example, Query
-from rag.evaluation.data.golden import Golden
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import by_cluster, cluster_numbers, effective, standard_error
 from rag.evaluation.statistics.summary import interval
@@ -23,7 +17,7 @@ from rag.execution.sweep.selection.contest import plausible
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-EQUALS, TRIES, MARGIN = 500, 300, 0.03
+EQUALS, TRIES = 500, 300
 SHAPES = {
     "100 questions, each by itself": np.ones(100, np.int64),
     "40 documents of 3": np.full(40, 3),
@@ -65,22 +59,6 @@ def verdicts(folder: Path) -> Rows:
         found = [family(random.normal(0, 0.15, (200, size)) + shift, np.arange(200)) for _ in range(100)]
         hits = float(np.mean([bool(one.corrected_high[0] < 0) for one in found]))
         yield Row(f"nDCG@10 lost .05, 200 questions, paired sd .15, family of {size}", hits, "found of 100")
-
-
-def gates(folder: Path) -> Rows:
-    """Verdicts of a gate over true changes: 200 questions, two to a document, paired sd .15."""
-    questions, looks = 200, [Margin("m", "", MARGIN), Margin("m", "kind", 0.1)]
-    examples = tuple(Example(Query(f"q{row}", "?"), kind="abcd"[row % 4]) for row in range(questions))
-    golden, cluster = Golden((Document("d", "text"),), examples), np.arange(questions) // 2
-    base = np.full((questions, 1), 0.5)
-    for change in (0.0, -MARGIN, -0.05, -0.1):
-        random, found = np.random.default_rng(1), Counter[str]()
-        for _ in range(TRIES):
-            apart = random.normal(0, 0.1, questions // 2)[cluster] + random.normal(0, 0.11, questions) + change
-            told = {row.verdict for row in decide(Pair(golden, ("m",), base, base + apart[:, None], cluster), looks)}
-            found[FAIL if FAIL in told else INCONCLUSIVE if INCONCLUSIVE in told else PASS] += 1
-        note = f"inconclusive {found[INCONCLUSIVE] / TRIES:.3f}"
-        yield Row(f"gate, change {change}, margin {MARGIN}", found[FAIL] / TRIES, "FAIL", "PASS", found[PASS] / TRIES, note)
 
 
 @dataclass(frozen=True)

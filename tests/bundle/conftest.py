@@ -3,11 +3,8 @@
 from pathlib import Path
 
 import pytest
-from support.command_line import verb
 from support.forged_bundles import sealed
 from support.small_set import write_golden
-
-rag = pytest.fixture(verb)
 
 
 @pytest.fixture

@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 from support.gate_experiment import GATE, write_gated, write_many
-from support.judge_texts import CONTEXTS, SUPPORTED, UNSUPPORTED
+from support.judge_texts import CONTEXTS, OF_WORDS, SUPPORTED, UNSUPPORTED
 from support.swept_trial import called
 
 from rag.analysis import baseline
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import export
 from rag.execution.judges.calibration import Card
-
-WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +20,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     write_many(folder / "golden", 20)
     (folder / "experiments").mkdir()
-    fixed = ["", "generator=extractive", *(f'"{part}"' for part in WORDS), '"metrics=[ndcg@10,recall@5,faithfulness]"']
+    fixed = ["", "generator=extractive", *(f'"{part}"' for part in OF_WORDS), '"metrics=[ndcg@10,recall@5,faithfulness]"']
     axes = "  size:\n    narrow: chunker=fixed chunker.size=120\n    wide: chunker=fixed chunker.size=600"
     write_gated(folder / "experiments" / "study.yaml", Path("golden"), axes, f"split: tune\n{GATE}", ", ".join(fixed))
     with pytest.MonkeyPatch.context() as patch:
@@ -52,7 +50,7 @@ def test_scores_are_on_the_questions_that_the_gate_asks(there: Path, tmp_path: P
 def test_a_bundle_holds_the_cards_of_its_judge(there: Path, tmp_path: Path) -> None:
     rows = [{"text": text, "contexts": list(CONTEXTS), "supported": text in SUPPORTED} for text in (*SUPPORTED, *UNSUPPORTED)]
     (there / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    called(there, "judge", "calibrate", *WORDS, "data=people.jsonl")
+    called(there, "judge", "calibrate", *OF_WORDS, "data=people.jsonl")
     sealed = export("study", tmp_path / "with card")
     (name,) = (name for name in sealed.manifest.files if name.startswith("cards/"))
     card = Card.from_json(json.loads(open_bundle(sealed.path).read(name)))

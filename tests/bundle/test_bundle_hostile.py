@@ -35,11 +35,9 @@ TARGETS: Cases = {
     target or "nothing": (node(place, target=target), words)
     for place, target, words in (
         ("generator", "os.system", "outside of rag"),
-        ("reranker", "joblib.numpy_pickle.load", "outside of rag"),
         ("reranker", "stranger.module.Class", "outside of rag"),
         ("reranker", "rag.serve.app.create_app", "not a component"),
         ("reranker", "rag.components.loaders.folder.FolderLoader", "not a component"),
-        ("reranker", "rag.components.selectors.score_floor.ScoreFloorSelector", "not a component"),
         ("reranker", "rag.components.rerankers.mmr.np.load", "not a component"),
         ("reranker", "rag.components.rerankers.none.__builtins__", "not a class"),
         ("reranker", "rag.plugins.stores.indexes.qdrant.QdrantIndex", "not a component"),

@@ -94,19 +94,6 @@ class TestServers:
         for hosts in (("llm",), ("example",), ("llm.example:443",), ("llm.example=GROQ_API_KEY",)):
             assert refusal(made, hosts=hosts)
 
-    def test_a_variable_of_another_kind_has_to_be_named_too(self, base: Path, tmp_path: Path) -> None:
-        made = self.bundle(base, tmp_path / "b", base_url="https://llm.example/v1", api_key_env="CORP_KEY")
-        assert "--trust-host llm.example=CORP_KEY" in refusal(made, hosts=("llm.example",)).remedy
-        assert open_bundle(made, hosts=("llm.example=CORP_KEY",)).digest
-
-    def test_the_environment_may_name_the_server_of_a_preset(
-        self, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        made = self.bundle(base, tmp_path / "b", base_url="https://gateway.example/v1", api_key_env="OPENAI_API_KEY")
-        assert refusal(made)
-        monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example/v1")
-        assert open_bundle(made).digest
-
 
 PLUGIN = """\
 from pathlib import Path

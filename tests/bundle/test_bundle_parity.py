@@ -18,13 +18,13 @@ from support.servers import key_of, running
 from support.small_set import write_golden
 from support.swept_trial import swept, trials
 
-from rag.bundle import golden_cases, remote_replay
+from rag.bundle import golden_cases
+from rag.bundle import replay as replays
 from rag.bundle.differences import COMPARED, Replay
 from rag.bundle.errors import BundleError
 from rag.bundle.golden_cases import Case
 from rag.bundle.open_bundle import Bundle, open_bundle
-from rag.bundle.remote_replay import replay_url
-from rag.bundle.replay import replay
+from rag.bundle.replay import replay, replay_url
 from rag.bundle.seal import export
 from rag.bundle.source_trial import measured
 from rag.bundle.trust import ROOMS
@@ -52,7 +52,7 @@ PIPELINES = {
     "guards": "guard=[scan,rules,spotlight,output] index.bm25s.analyser=ids_and_words",
     "off topic": "check=[off_topic] check.off_topic.words=1 check.off_topic.floor=0.3",
     "checks": "check=[retrieval_floor,citations,numbers,quotes]",
-    "found before": "reuse=similar reuse.full=0.3 reuse.half=0.1 reuse.guard=false queries=last_turn memory=buffer",
+    "found before": "reuse=similar reuse.full=0.3 reuse.half=0.1 reuse.guard=none queries=last_turn memory=buffer",
     "locked": "lock=[bus.md] memory=buffer chunker=whole prompt=strict_book",
     "without a file": "exclude=[ferry.md] context_tokens=12 chunker=table_whole",
     "pinned": "pinned=[bus.md] chunker=token_800 check=[grounded,overall_pass] prompt=grounded_study",
@@ -69,7 +69,7 @@ ELSEWHERE = {
     "index": {"chroma", "pgvector"},
     "generator": {
         *("openai", "gemini", "google", "groq", "anthropic", "auto", "ollama", "llamacpp", "vllm", "closed_book", "gold"),
-        *("system", "litellm"),
+        *("system", "litellm", "command", "openai_batch", "anthropic_batch"),
     },
     "memory": {"summary_model"},
     "passage": {"contextual"},
@@ -82,21 +82,8 @@ ELSEWHERE = {
     "selector": {"nli_gate", "relevance_gate"},
 }
 """Choices with a model or a server of their own, which have other tests, and choices that answer golden questions only."""
-USUAL = {
-    "chunker": "recursive",
-    "analyser": "stems",
-    "prompt": "plain",
-    "passage": "plain",
-    "embedder": "hashing",
-    "fusion": "rrf",
-    "memory": "none",
-    "route": "semantic",
-    "policy": "single",
-    "reuse": "none",
-    "shape": "none",
-    "condense": "none",
-    "generator": "extractive",
-}
+CHOSEN = "chunker=recursive analyser=stems prompt=plain passage=plain embedder=hashing fusion=rrf route=semantic policy=single"
+USUAL = dict(choice.split("=") for choice in f"{CHOSEN} generator=extractive".split())
 """The choices of pipelines that name no other."""
 HISTORY = [{"role": "user", "text": "Is there a bus to Holm?"}, {"role": "assistant", "text": "Yes, it leaves at eight."}]
 
@@ -438,11 +425,11 @@ def test_a_busy_server_is_asked_again_after_the_time_it_names(
 ) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
     waited: list[float] = []
-    monkeypatch.setattr(remote_replay.time, "sleep", waited.append)
+    monkeypatch.setattr(replays.time, "sleep", waited.append)
     answering({"title": "Too many requests"}, 429, **{"Retry-After": "7"})
     with pytest.raises(ServiceError, match="429"):
         replay_url(bundle, "http://there")
-    assert waited == [7.0] * remote_replay.RETRIES
+    assert waited == [7.0] * replays.RETRIES
 
 
 def test_verify_exits_with_1_if_something_differs(there: Path, tmp_path: Path, rag: Verb) -> None:

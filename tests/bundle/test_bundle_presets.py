@@ -39,8 +39,3 @@ def test_presets_are_trusted(here: Path, number: int) -> None:
     )
     config = check_config(without_runtime({key: known.get(key, []) for key in KEPT}), "config", (), ())
     check_roles(config, Components(), "config")
-
-
-def test_every_choice_is_in_a_round() -> None:
-    for role, names in SINGLE.items():
-        assert {chosen[role] for chosen in ROUNDS} == set(names)

@@ -10,6 +10,7 @@ from support.command_line import verb
 
 from rag.config import experiment
 from rag.core.errors import BudgetError
+from rag.core.files import replace_text
 
 FULL = Path("/dev/full")
 
@@ -42,7 +43,7 @@ def test_errors_that_cannot_be_written_keep_their_code() -> None:
 
 
 def test_a_crash_keeps_its_traceback_and_has_a_code_of_its_own(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def load(*given: object) -> None:
         raise OSError("a disk is on fire")
@@ -53,6 +54,9 @@ def test_a_crash_keeps_its_traceback_and_has_a_code_of_its_own(
     assert said.err.endswith("OSError: a disk is on fire\n")
     assert "Traceback" in said.err
     assert "standard output" not in said.err
+    monkeypatch.setattr(experiment, "load", lambda *_: replace_text(tmp_path, ""))
+    said = verb(capsys, monkeypatch)("gate", "lexical")
+    assert (said.code, said.err.splitlines()[0]) == (2, f"{tmp_path}: cannot be used (Is a directory)"), "no file can be there"
 
 
 def test_a_spent_budget_has_its_own_code_and_help_lists_the_codes(

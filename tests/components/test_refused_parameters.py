@@ -18,6 +18,7 @@ from rag.core.errors import ConfigError
 MODEL = {"generator": SayingAsRagasWants()}
 REWRITER = {**MODEL, "instruction": "", "prompt": "{question}"}
 EMBEDDER = {"embedder": HashingEmbedder()}
+SUMMARY = {"summarizer": PickedSentences()}
 
 
 def shipped(group: str, choice: str) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def shipped(group: str, choice: str) -> dict[str, Any]:
 TWO_LAYER, CARRY_OVER = shipped("memory", "two_layer"), shipped("queries", "carry_over")
 OUTPUT, SCAN, SPOTLIGHT = shipped("guard", "output"), shipped("guard", "scan"), shipped("guard", "spotlight")
 STRANGER = {key: value for key, value in node("guard", "scan")["stranger"].items() if key not in ("_target_", "embedder")}
-LLM = shipped("judge", "llm")
+LLM, EXTRACTIVE = shipped("judge", "llm"), shipped("condense", "extractive")
 RAGAS = {**MODEL, "encoder": WordEncoder(), "again": "", "unasked": "What?"}
 LOCAL = shipped("judge", "local") | {"encoder": WordEncoder()}
 WEIGHTS = LOCAL["weights"]
@@ -84,42 +85,27 @@ REFUSED = [
     ("CrossEncoderReranker", {"model": ".", "batch_size": 0}, "reranker.runtime.batch_size"),
     *refused("ServerReranker", SERVER, "reranker", {"form": "other"}, {"base_url": "models:80"}, {"extra": {"top_n": 1}}),
     ("ServerReranker", SERVER | {"batch_size": 0}, "reranker.runtime.batch_size"),
-    *refused(
-        "SummaryBufferMemory", {"summarizer": PickedSentences()}, "memory", {"turns": -1}, {"turns": None}, {"tokens": -1}
-    ),
-    *refused("SummaryBufferMemory", {"summarizer": PickedSentences()}, "memory", {"keep": 1.5}, {"summary_tokens": 0}),
+    *refused("SummaryBufferMemory", SUMMARY, "memory", {"turns": -1}, {"turns": None}, {"tokens": -1}, {"keep": 1.5}),
+    *refused("SummaryBufferMemory", SUMMARY, "memory", {"summary_tokens": 0}),
     *refused("PickedSentences", {}, "memory", {"turn_format": "{role}"}),
     *refused("ModelSummary", REWRITER, "memory", {"prompt": "Before: {summary}"}),
-    *refused(
-        "TwoLayerMemory", TWO_LAYER, "memory", {"turns": 0}, {"tokens": -1}, {"half_life": 0}, {"least": 0.9}, {"overlap": 0}
-    ),
+    *refused("TwoLayerMemory", TWO_LAYER, "memory", {"turns": 0}, {"tokens": -1}, {"half_life": 0}, {"least": 0.9}),
     *refused("TwoLayerMemory", TWO_LAYER, "memory", {"topic": 0, "freshness": 0, "importance": 0}, {"turn_format": "x"}),
-    *refused("TwoLayerMemory", TWO_LAYER, "memory", {"language": "elvish"}),
-    *refused(
-        "ExtractiveGenerator", {}, "generator", {"sentences": 0}, {"share": 1.1}, {"floor": -0.1}, {"language": "klingon"}
-    ),
-    *refused("ExtractiveGenerator", {}, "generator", {"superseded_worth": 1.5}, {"superseded": "expired"}),
-    *refused("ExtractiveGenerator", {}, "generator", {"superseded": ["expired", " "]}, {"superseded": [2024]}),
-    *refused(
-        "OpenAiGenerator", {"model": "m"}, "generator", {"model": ""}, {"base_url": "localhost:8081/v1"}, {"max_tokens": 0}
-    ),
-    *refused("OpenAiGenerator", {"model": "m"}, "generator", {"extra": {"messages": []}}),
+    *refused("TwoLayerMemory", TWO_LAYER, "memory", {"language": "elvish"}, {"overlap": 0}),
+    *refused("ExtractiveGenerator", {}, "generator", {"sentences": 0}, {"share": 1.1}, {"floor": -0.1}, {"superseded": [2024]}),
+    *refused("ExtractiveGenerator", {}, "generator", {"superseded_worth": 1.5}, {"superseded": "expired"}, {"language": "x"}),
+    *refused("ExtractiveGenerator", {}, "generator", {"superseded": ["expired", " "]}),
+    *refused("OpenAiGenerator", {"model": "m"}, "generator", {"model": ""}, {"base_url": "localhost:8081/v1"}),
+    *refused("OpenAiGenerator", {"model": "m"}, "generator", {"extra": {"messages": []}}, {"max_tokens": 0}),
+    *[("OpenAiBatches", {"model": "m", "poll": value}, "generator.runtime.poll") for value in (0, 3601, math.nan)],
     ("OpenAiGenerator", {"model": "m", "concurrency": 0}, "generator.runtime"),
     ("OpenAiGenerator", {"model": "m", "price": {"prompt": 1.0}}, "generator.runtime.price"),
     *refused("ClosedBookGenerator", REWRITER, "generator", {"prompt": "Q"}, {"turns": -1}),
     *refused("CitationsCheck", {}, "check.citations", {"words": 0}),
     *refused("GroundedCheck", EMBEDDER, "check.grounded", {"theta": 1.1}, {"words": 0}),
     *refused("QuotesCheck", {}, "check.quotes", {"words": 0}),
-    *refused(
-        "OffTopicCheck",
-        EMBEDDER,
-        "check.off_topic",
-        {"on_failure": "regenerate"},
-        {"words": 1.5},
-        {"floor": 2.0},
-        {"short": -1},
-    ),
-    *refused("OffTopicCheck", EMBEDDER, "check.off_topic", {"language": "english-ish"}),
+    *refused("OffTopicCheck", EMBEDDER, "check.off_topic", {"on_failure": "regenerate"}, {"words": 1.5}, {"floor": 2.0}),
+    *refused("OffTopicCheck", EMBEDDER, "check.off_topic", {"language": "english-ish"}, {"short": -1}),
     *refused("RetrievalFloorCheck", EMBEDDER, "check.retrieval_floor", {"on_failure": "regenerate"}, {"floor": 1.5}),
     *refused("SpotlightGuard", SPOTLIGHT, "guard.spotlight", {"opening": "<<>>"}, {"after": "{sentinel}"}, {"digits": 4}),
     *refused("RulesGuard", {}, "guard.rules", {"after": " "}),
@@ -147,21 +133,21 @@ REFUSED = [
     ("NliJudge", NLI | {"model": "a/hub-id"}, "judge.revision"),
     *refused("RagasJudge", RAGAS, "judge", {"questions": 0}, {"attempts": 0}, {"threshold": 2.0}, {"abstentions": ["("]}),
     *refused("RagasJudge", RAGAS, "judge", {"unasked": " "}),
+    *refused("Agent", shipped("policy", "agent"), "policy", {"calls": 0}, {"calls": 21}, {"tokens": 0}, {"longest": 2}),
+    *refused("Agent", shipped("policy", "agent"), "policy", {"observation": "x"}),
+    *refused("ExtractiveCondenser", EXTRACTIVE, "condense", {"facts": 0}, {"facts": 13}, {"share": 2}, {"item": "{above}"}),
+    *refused("ExtractiveCondenser", EXTRACTIVE, "condense", {"missing": "-"}),
+    ("RulesShaper", shipped("shape", "rules") | {"headers": {"lookup": {"colour": "red"}}}, "shape.headers.lookup"),
+    *refused("RulesShaper", shipped("shape", "rules"), "shape", {"share": 2}, {"search": "{question}"}, {"language": "x"}),
+    *refused("ContextualText", MODEL | {"instruction": "", "prompt": "{document}{chunk}"}, "passage", {"prompt": "{chunk}"}),
+    *[("SectionPrompt", {"instruction": "Do.", "metadata": keys}, "prompt.metadata") for keys in ("team", ["text"], ["page"])],
     ("RagasJudge", RAGAS | {"concurrency": 0}, "judge.runtime.concurrency"),
     *refused("LocalJudge", LOCAL, "judge", {"weights": {"bias": 0.0}}, {"threshold": 1.5}, {"most": 0}, {"abstentions": ["("]}),
     *refused("LocalJudge", LOCAL, "judge", {"encoder": object()}, {"relevance": {"bias": 0.0}}),
     ("LocalJudge", LOCAL | {"weights": {name: WEIGHTS[name] for name in WEIGHTS if name != "pairs"}}, "judge.weights"),
     ("LocalJudge", LOCAL | {"weights": WEIGHTS | {"numbers": 1.0}}, "judge.weights.numbers"),
     ("LocalJudge", LOCAL | {"weights": WEIGHTS | {"clause": math.nan}}, "judge.weights.clause"),
-    *[
-        (metric, {"coverage": coverage}, f"metric.{name}.coverage")
-        for metric, name in (
-            ("CitationPrecision", "citation_precision"),
-            ("CitationRecall", "citation_recall"),
-            ("EvidenceCited", "evidence_cited"),
-        )
-        for coverage in (0, -1, 1.1, True, "half")
-    ],
+    *[("EvidenceCited", {"coverage": value}, "metric.evidence_cited.coverage") for value in (0, -1, 1.1, True, "half")],
     ("AttackSuccess", {"goals": {"a": []}}, "metric.attack_success.goals.a"),
     ("AttackSuccess", {"goals": {"a": ["("]}}, "metric.attack_success.goals.a"),
     *[
@@ -183,14 +169,8 @@ WITH_REMEDY = [
     *[("SentenceChunker", {"sentences": value}, "chunker.sentences", "") for value in (0, 1.0)],
     *[("SentenceChunker", {"sentences": 2, "step": step}, "chunker.step", "leave out text") for step in (0, 3)],
     *[("TokenChunker", {"embedder": HashingEmbedder(), "target": value}, "chunker.target", "") for value in (0, "20")],
-    *[
-        ("TokenChunker", {"embedder": HashingEmbedder(), "target": 20, "max": value}, "chunker.max", "target=20")
-        for value in (0, 19)
-    ],
-    *[
-        ("TokenChunker", {"embedder": HashingEmbedder(), "target": 20, "overlap": value}, "chunker.overlap", "")
-        for value in (-1, 20)
-    ],
+    *[("TokenChunker", EMBEDDER | {"target": 20, "max": value}, "chunker.max", "target=20") for value in (0, 19)],
+    *[("TokenChunker", EMBEDDER | {"target": 20, "overlap": value}, "chunker.overlap", "") for value in (-1, 20)],
     ("TokenChunker", {"embedder": object()}, "chunker.embedder", "an embedder with a tokenizer"),
     *[("HashingEmbedder", {"dimensions": value}, "embedder.dimensions", "from 2") for value in (1, "9")],
     *[("HashingEmbedder", {"ngrams": value}, "embedder.ngrams", "from 1 to 8") for value in (0, 9)],
@@ -202,10 +182,7 @@ WITH_REMEDY = [
     ("OpenAiEmbedder", {"model": "m", "dimensions": 0}, "embedder.dimensions", ""),
     *[("OpenAiEmbedder", {"model": "m", "batch_size": value}, "embedder.runtime.batch_size", "to 2048") for value in (0, 2049)],
     ("OpenAiEmbedder", {"model": "m", "retries": -1}, "embedder.runtime.retries", ""),
-    *[
-        ("OpenAiEmbedder", {"model": "m", "timeout": value}, "embedder.runtime.timeout", "seconds above 0")
-        for value in (0, math.nan)
-    ],
+    *[("OpenAiEmbedder", {"model": "m", "timeout": value}, "embedder.runtime.timeout", "above 0") for value in (0, math.nan)],
     ("WordAnalyser", {"shortest": 0}, "analyser.shortest", "at least 1"),
     ("WordAnalyser", {"stemmer": "englisch"}, "analyser.stemmer", "'english'"),
     ("WordAnalyser", {"stopwords": "englisch_plus"}, "analyser.stopwords", "'english'"),

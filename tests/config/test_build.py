@@ -123,14 +123,7 @@ HOSTILE: list[Any] = [
     *NAMES.split(),
     "rag.components.chunkers.fixed\0.FixedChunker",
     " rag.components.chunkers.fixed.FixedChunker",
-    "",
-    5,
-    1.5,
-    None,
-    True,
-    [],
-    [FIXED],
-    {},
+    *("", 5, 1.5, None, True, [], [FIXED], {}),
     {"_target_": FIXED},
     b"rag.components.chunkers.fixed.FixedChunker",
 ]
@@ -161,11 +154,11 @@ print(json.dumps([events, sorted(os.listdir(".")) == before, loaded]))
 """
 
 
-@pytest.mark.parametrize("target", HOSTILE, ids=repr)
-def test_hostile_targets_are_refused(target: Any) -> None:
-    error = refused({"_target_": target, "size": 5})
-    assert error.where.startswith("chunker._target_")
-    assert len(str(error)) < 300
+def test_hostile_targets_are_refused() -> None:
+    for target in HOSTILE:
+        error = refused({"_target_": target, "size": 5})
+        assert error.where.startswith("chunker._target_"), target
+        assert len(str(error)) < 300
 
 
 def test_refusing_has_no_side_effects(tmp_path: Path) -> None:
@@ -183,18 +176,16 @@ def test_any_target_is_a_component_of_ours_or_refused(target: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["_args_", "_partial_", "_recursive_", "_convert_"])
-@pytest.mark.parametrize("value", [True, False, None, [], "all"])
-def test_what_hydra_would_obey_is_refused(shout: Components, key: str, value: Any) -> None:
-    assert refused({"_target_": FIXED, key: value}).where == f"chunker.{key}"
-    # Also where the class would take any name.
-    assert refused({"_target_": "shout.parts.Part", key: value}, shout).where == f"chunker.{key}"
+def test_what_hydra_would_obey_is_refused(shout: Components, key: str) -> None:
+    for value in (True, False, None, [], "all"):
+        assert refused({"_target_": FIXED, key: value}).where == f"chunker.{key}"
+        # Also where the class would take any name.
+        assert refused({"_target_": "shout.parts.Part", key: value}, shout).where == f"chunker.{key}"
 
 
-@pytest.mark.parametrize(
-    "node", [None, 5, "rag.components.chunkers.fixed.FixedChunker", [], {}, {"size": 5}, {"target": FIXED}, ()]
-)
-def test_what_is_not_a_component_is_reported(node: Any) -> None:
-    assert "not a component" in refused(node).what
+def test_what_is_not_a_component_is_reported() -> None:
+    for node in (None, 5, FIXED, [], {}, {"size": 5}, {"target": FIXED}, ()):
+        assert "not a component" in refused(node).what
 
 
 def test_a_package_is_trusted_only_where_the_caller_says_so(shout: Components) -> None:
@@ -216,7 +207,9 @@ def test_a_trusted_package_lends_no_trust(shout: Components, name: str) -> None:
 
 
 def test_a_module_that_lacks_a_package_names_it(shout: Components) -> None:
-    with pytest.raises(MissingExtraError, match="chunker: needs the package 'package_that_is_not_there'"):
+    with pytest.raises(
+        MissingExtraError, match="chunker: needs the package 'package_that_is_not_there', which is not installed"
+    ):
         shout.build({"_target_": "shout.needy.Needy"}, "chunker")
 
 
@@ -244,14 +237,11 @@ def test_a_wrong_type_in_runtime_is_named_there() -> None:
     assert refused(node, where="embedder").where == "embedder.runtime.threads"
 
 
-@pytest.mark.parametrize("runtime", [5, "fast", [1], True])
-def test_runtime_must_be_a_mapping(runtime: Any) -> None:
-    assert refused({"_target_": FIXED, "runtime": runtime}).where == "chunker.runtime"
-
-
-@pytest.mark.parametrize("runtime", [None, {}])
-def test_runtime_may_be_empty(runtime: Any) -> None:
-    assert Components().build({"_target_": FIXED, "size": 7, "runtime": runtime}, "chunker").size == 7
+def test_runtime_is_a_mapping_or_empty() -> None:
+    for wrong in (5, "fast", [1], True):
+        assert refused({"_target_": FIXED, "runtime": wrong}).where == "chunker.runtime"
+    for empty in (None, {}):
+        assert Components().build({"_target_": FIXED, "size": 7, "runtime": empty}, "chunker").size == 7
 
 
 INNER = {"_target_": MINILM, "runtime": {"text_limit": 5}}

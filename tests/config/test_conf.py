@@ -46,16 +46,8 @@ GIVEN = {
 """What a choice must be given because it has no default; a new `???` that is missing here fails its test."""
 
 WHERE_AND_HOW = (
-    "device",
-    "threads",
-    "batch_size",
-    "cache",
-    "cache_mb",
-    "timeout",
-    "retries",
-    "concurrency",
-    "workers",
-    "price",
+    *("device", "threads", "batch_size", "cache", "cache_mb"),
+    *("timeout", "retries", "concurrency", "workers", "price"),
 )
 """Parameters that cannot change a result."""
 
@@ -101,15 +93,25 @@ def test_every_place_to_run_can_be_had(here: Path, name: str) -> None:
     executor_of(node_of(name))
 
 
+DEFAULTED = ("index/", "fusion/", "loader/", "dataset/", "redactor/")
+IN_FULL = ("questions", "keep_roles")
+"""Parameters whose files write out a value that is not the default."""
+
+
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_every_parameter_is_written_out(name: str) -> None:
-    """And those that say where and how something runs stand in `runtime`."""
+    """With its default where it has one, and `runtime` holds those that say where and how something runs."""
     read = content(name)
     written = read[name.partition("/")[2]] if name.partition("/")[0] in LISTS else read
     module, _, target = written[TARGET].rpartition(".")
     accepted = inspect.signature(getattr(importlib.import_module(module), target)).parameters
     taken = {part.removeprefix(f"{name.partition('/')[2]}.").partition(".")[0] for part in _taken_in(read)}
     assert set(accepted) == {*taken, *written, *written.get(RUNTIME, {})} - {TARGET, RUNTIME, "defaults"}
+    defaulted = written | written.get(RUNTIME, {}) if name.startswith(DEFAULTED) and "mixed" not in name else {}
+    for key, value in defaulted.items():
+        default = accepted[key].default if key in accepted and key not in IN_FULL else inspect.Parameter.empty
+        plain = "english" if value == "${language}" else tuple(value) if isinstance(value, list) else value
+        assert default in (inspect.Parameter.empty, plain) or str(value).startswith("${"), key
     keys = [line.split("#")[0].partition(":")[0] for line in FILES[name].read_text("utf-8").splitlines()]
     runtime = next((number for number, key in enumerate(keys) if key.strip() == RUNTIME), len(keys))
     for number, key in enumerate(keys):

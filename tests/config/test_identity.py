@@ -120,18 +120,10 @@ def test_code_counts(package: Write, other: str) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "import shout.words",
-        "import shout.words as w",
-        "from shout import words",
-        "from shout.words import TABLE",
-        "from shout.words import *",
-        "from . import words",
-        "from .words import TABLE",
-        "from .words import TABLE as T",
-        "from shout.deep import inner",
-        "from .deep.inner import one",
-        "import shout.deep.inner",
-        "def later():\n    from shout.words import TABLE",
+        *("import shout.words", "import shout.words as w", "from shout import words", "from shout.words import TABLE"),
+        *("from shout.words import *", "from . import words", "from .words import TABLE"),
+        *("from .words import TABLE as T", "from shout.deep import inner", "from .deep.inner import one"),
+        *("import shout.deep.inner", "def later():\n    from shout.words import TABLE"),
         "class A:\n    def b(self):\n        from . import words",
         "try:\n    from .words import TABLE\nexcept ImportError:\n    TABLE = None",
         "if True:\n    import shout.words",
@@ -222,9 +214,7 @@ def test_no_package_is_imported_to_find_its_modules(package: Write) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "import shout.nowhere",
-        "from shout.nowhere import one",
-        "from .nowhere import one",
+        *("import shout.nowhere", "from shout.nowhere import one", "from .nowhere import one"),
         "def later():\n    import shout.nowhere",
         "class A:\n    def b(self):\n        from shout.nowhere.deep import one",
     ],

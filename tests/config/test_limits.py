@@ -7,19 +7,14 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from support.command_line import Verb
-from support.scripted_server import Exchange, serving
 
-from rag.components.generators.openai import OpenAiGenerator
 from rag.config import compose, experiment
 from rag.config.limits import MOST_VALUES, check_axis
 from rag.config.yaml_files import read
-from rag.core.errors import ConfigError, ServiceError, StoreError
-from rag.core.models import endpoint
-from rag.core.types import Message, Query, Request
+from rag.core.errors import ConfigError, StoreError
 from rag.execution.store.store import Entry, Store
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -122,27 +117,3 @@ def test_a_pipe_in_place_of_an_entry_is_not_waited_for(tmp_path: Path) -> None:
     path.unlink()
     Store(str(tmp_path)).write(KEY, Entry({}, {}))
     assert Store(str(tmp_path)).read(KEY) is not None
-
-
-@pytest.mark.parametrize("streamed", [False, True])
-def test_a_reply_in_drips_has_a_deadline(monkeypatch: pytest.MonkeyPatch, streamed: bool) -> None:
-    """The clock says that a part of a body took 10 s; a silence of 5 s would end a reply, one of 50 s in all does."""
-    now = iter(range(0, 10_000, 10))
-    monkeypatch.setattr(endpoint, "time", SimpleNamespace(monotonic=lambda: float(next(now))))
-    sent = []
-
-    def drip(exchange: Exchange) -> None:
-        exchange.send_response(200)
-        exchange.send_header("Content-Type", "text/event-stream" if exchange.streams else "application/json")
-        exchange.end_headers()
-        while len(sent) < 1000:
-            exchange.wfile.write(b" \n" * 1000)
-            exchange.wfile.flush()
-            sent.append(1)
-
-    request = Request(Query("q", "When?"), (), (Message("user", "When?"),))
-    with serving(drip) as script:
-        generator = OpenAiGenerator("tiny", script.url, timeout=5.0, retries=3)
-        with pytest.raises(ServiceError, match="still sending its reply after 50 s"):
-            list(generator.stream(request)) if streamed else generator.generate([request])
-    assert len(script.asked) == 1

@@ -63,11 +63,7 @@ def test_each_kind_of_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     ]
     overrides, sentences = stand_ins(declared, {})
     assert overrides == [
-        "generator=extractive",
-        "queries=none",
-        "index=[dense]",
-        "embedder=minilm",
-        "reranker=none",
+        *("generator=extractive", "queries=none", "index=[dense]", "embedder=minilm", "reranker=none"),
         "rerank_depth.x=3",
     ]
     assert sentences[0] == "a key (ASSAY_KEY) is missing: generator=extractive queries=none stand in"

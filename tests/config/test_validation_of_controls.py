@@ -54,24 +54,6 @@ def test_every_control_runs_and_reads_what_it_says(swept: Any) -> None:
     assert mean(trials["shuffled_contexts"], made, store, "ndcg@10") < 0.9
 
 
-def test_a_perfect_chunker_cuts_no_gold(swept: Any) -> None:
-    trials, made, store, _ = swept
-    found = {}
-    for control in ("none", "perfect_chunker"):
-        entry = store.read(made.stages[trials[control].ends.corpus].entry)
-        found[control] = set(zip(*(entry.arrays[name].tolist() for name in ("doc", "start", "end")), strict=True))
-    golden = trials["none"].golden
-    names = {document.doc_id: row for row, document in enumerate(golden.documents)}
-    gold = [place for example in golden.examples for group in example.evidence for place in group.alternatives]
-
-    def whole(chunks: set[tuple[int, int, int]]) -> int:
-        return sum(
-            any(doc == names[g.doc_id] and start <= g.start and g.end <= end for doc, start, end in chunks) for g in gold
-        )
-
-    assert whole(found["none"]) < whole(found["perfect_chunker"]) == len(gold)
-
-
 def test_ordinary_trials_are_what_they_were(here: Path, golden: Path) -> None:
     path = write_experiment(here / "small.yaml", golden, AXES)
     ready = sweep.prepare(load(str(path)))

@@ -6,21 +6,10 @@ import pickle
 import pytest
 
 from rag.core import errors
-from rag.core.errors import (
-    BudgetError,
-    ConfigError,
-    DataError,
-    MissingExtraError,
-    ProblemsError,
-    RefusalError,
-    ReplayError,
-    ServiceError,
-    StoreError,
-    UserError,
-    closest,
-)
+from rag.core.errors import ConfigError, DataError, MissingExtraError, ProblemsError, UserError, closest
 
-PLAIN = [UserError, ConfigError, DataError, StoreError, ServiceError, RefusalError, ReplayError, BudgetError]
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+PLAIN = [kind for kind in KINDS if kind not in (MissingExtraError, ProblemsError)]
 SOME = [
     *(kind("chunker.size", "is -1", "a whole number from 1") for kind in PLAIN),
     MissingExtraError("judge.ragas", "ragas", "ragas"),
@@ -33,14 +22,6 @@ def test_an_error_is_two_lines(kind: type[UserError]) -> None:
     error = kind("chunker.size", "is -1", "a whole number from 1")
     assert str(error) == "chunker.size: is -1\n  → a whole number from 1"
     assert (error.where, error.what, error.remedy) == ("chunker.size", "is -1", "a whole number from 1")
-
-
-def test_a_missing_package_says_how_to_install_it() -> None:
-    error = MissingExtraError("judge.ragas", "ragas", "ragas")
-    assert str(error).splitlines() == [
-        "judge.ragas: needs the package 'ragas', which is not installed",
-        "  → pip install 'assay-rag[ragas]'",
-    ]
 
 
 def test_problems_are_shown_one_after_the_other() -> None:
@@ -60,9 +41,8 @@ def test_errors_travel(error: UserError, travel: object) -> None:
 
 
 def test_all_our_errors_are_user_errors() -> None:
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    assert all(issubclass(kind, UserError) for kind in kinds)
-    assert {type(error) for error in SOME} == set(kinds)
+    assert all(issubclass(kind, UserError) for kind in KINDS)
+    assert len(KINDS) == len(SOME) > 9
 
 
 @pytest.mark.parametrize(

@@ -57,12 +57,6 @@ def test_ordered_does_not_depend_on_the_order_of_candidates(scores: NDArray[np.f
         assert found.row(question) == by_sorting(dict(zip(places, row.tolist(), strict=True)), depth)
 
 
-def test_ties_at_the_edge_are_ordered_by_position() -> None:
-    assert Rankings.top(np.full((1, 500), 0.5, np.float32), 3).positions.tolist() == [[0, 1, 2]]
-    assert Rankings.top(np.array([[1.0, 2.0, 2.0 + 1e-9, 2.0]]), 2).positions.tolist() == [[1, 2]]
-    assert Rankings.ordered([[7, 3, 5]], [[1.0, 1.0 - 1e-9, 1.0 + 1e-9]], 2).positions.tolist() == [[3, 5]]
-
-
 def test_entries_without_a_position_or_a_score_are_no_hits_and_zero_has_no_sign() -> None:
     found = Rankings.ordered([[4, NOTHING, 2]], [[-inf, 9.0, -3.0]], 10)
     assert found.row(0) == [(2, -3.0)]

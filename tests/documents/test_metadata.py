@@ -175,7 +175,7 @@ def test_later_sources_overrule_earlier_ones(tmp_path: Path) -> None:
     assert [line.reason for line in loader.manifest if line.path == "metadata.csv"] == ["metadata of other files"]
 
 
-def test_a_table_elsewhere(tmp_path: Path) -> None:
+def test_a_table_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.md").write_text("# A", "utf-8")
     (tmp_path / "metadata.csv").write_text("an,other,table\n", "utf-8")
     assert [one.metadata for one in text_folder(str(tmp_path), metadata_table=None).load()] == [{"title": "A"}]
@@ -184,6 +184,10 @@ def test_a_table_elsewhere(tmp_path: Path) -> None:
     for table in ("../x.csv", "/x.csv", ""):
         with pytest.raises(ConfigError, match="leaves the folder"):
             text_folder(str(tmp_path), metadata_table=table)
+    with monkeypatch.context() as patched:  # the tests may run as root, whom no permission stops
+        patched.setattr("os.access", lambda *_: False)
+        assert len([*(loader := text_folder(str(tmp_path))).load()]) == 1
+    assert [(each.name, each.reason, each.wanted) for each in loader.skipped] == [("metadata.csv", "not readable", True)]
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "a.md").write_text("# A", "utf-8")
     (tmp_path / "inner" / "metadata.csv").symlink_to(tmp_path / "metadata.csv")

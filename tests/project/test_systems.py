@@ -15,7 +15,8 @@ from rag.cli import app
 from rag.config import compose, listing
 from rag.config.catalog import choices, groups
 from rag.reporting.terminal.chat import COMMANDS
-from rag.serve.routes import documents, health, openai, questions, sessions
+from rag.serve import app as serving
+from rag.serve.routes import documents, openai, questions
 
 ROOT = next(parent for parent in Path(__file__).parents if (parent / "pyproject.toml").is_file())
 GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
@@ -74,7 +75,7 @@ def is_verb(words: list[str]) -> bool:
 
 @cache
 def served() -> set[tuple[str, str]]:
-    routers = [module.router for module in (documents, health, openai, questions, sessions)]
+    routers = [module.router for module in (serving, documents, openai, questions)]
     own = {(method, route.path) for router in routers for route in router.routes for method in route.methods}
     return own | {("GET", "/metrics"), ("GET", "/openapi.json")}
 

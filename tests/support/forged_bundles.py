@@ -22,13 +22,7 @@ from rag.execution.sweep.open_config import config_of
 Change = Callable[[Path], object]
 
 DANGEROUS = (
-    "os.system",
-    "os.exec",
-    "os.posix_spawn",
-    "os.fork",
-    "subprocess.Popen",
-    "pickle.find_class",
-    "socket.",
+    *("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen", "pickle.find_class", "socket."),
     "ctypes.dlopen",
 )
 """Audit events of programs that are started, pickles that are read, and sockets that are opened."""

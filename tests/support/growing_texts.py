@@ -20,25 +20,13 @@ SAID = ("![a](", "http://a[1]", "&#47;\\/", "![a][", "http://a ", "[[1]", "<a ",
 CITED = ("a [1].\n", "`a`[1] ", "[9]", "[1] ", "a. B [1]. ", " no mention")
 
 HEADED = (
-    "TITLE\ntext\n\n",
-    "1. Milk\n",
-    "1. Milk\n\ntext\n\n",
-    "Under\n-----\nTITLE\n\n",
-    "```\n",
-    "# A\nx\n",
-    "A\n",
-    " \n",
-    "<!--\n",
+    *("TITLE\ntext\n\n", "1. Milk\n", "1. Milk\n\ntext\n\n", "Under\n-----\nTITLE\n\n", "```\n", "# A\nx\n", "A\n"),
+    *(" \n", "<!--\n"),
 )
 
 BLOCKS = (
-    *(
-        "| a | b |\n|--|--|\n| 1 | 2 |\n\n",
-        "| a | b |\n|--|\n| | |\n",
-        "Table 1. C\n\n| a |\n|--|\n",
-        "- a\n  - b\n",
-        "this:\n\n- x\n\n",
-    ),
+    *("| a | b |\n|--|--|\n| 1 | 2 |\n\n", "| a | b |\n|--|\n| | |\n", "Table 1. C\n\n| a |\n|--|\n"),
+    *("- a\n  - b\n", "this:\n\n- x\n\n"),
     *("# A\n## B\n", "1.1 Title\n\nText\n\n", "```\n# x\n", "> said\n\n— Ames\n\n", "see [^1].\n\n[^1]: n\n\n", "[^1]: n\n"),
     *("word ", "x", "日本語。", "نص عربي. ", "\u2028a"),
 )

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -67,9 +66,6 @@ class HostileParser:
     def do_talk(self, _: str) -> str:
         return "x" * (100 << 20)
 
-    def do_surrogate(self, _: str) -> str:
-        return "a\ud800b"
-
     def do_refuse(self, text: str) -> str:
         raise DataError("here", text, "none")
 
@@ -85,15 +81,8 @@ class HostileParser:
     def do_segfault(self, _: str) -> str:
         return str(ctypes.string_at(0))
 
-    def do_abort(self, _: str) -> str:
-        os.abort()
-
     def do_exit(self, _: str) -> str:
         os._exit(3)
-
-    def do_killed(self, _: str) -> str:
-        ctypes.CDLL(None).kill(os.getpid(), signal.SIGKILL)
-        return ""
 
     def do_garbage(self, text: str) -> str:
         os.write(0, len(text).to_bytes(8, "little") + text.encode())
@@ -140,9 +129,6 @@ class HostileParser:
     def do_run_in_c(self, path: str) -> str:
         arguments = (ctypes.c_char_p * 3)(b"touch", path.encode(), None)
         return f"exec {ctypes.CDLL(None).execv(b'/usr/bin/touch', arguments)}"
-
-    def do_kill_in_c(self, pid: str) -> str:
-        return f"kill {ctypes.CDLL(None).kill(int(pid), 0)}"
 
     def do_environment(self, _: str) -> str:
         return " ".join(sorted(os.environ))

@@ -12,6 +12,8 @@ from rag.core.types import Reply, Request
 
 MARKS = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 WORDS = re.compile(r"\w+|[^\w\s]")
+OF_WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
+"""Overrides that give the local judge an encoder without a model; `support` must be a trusted package."""
 
 LEAVE = (
     "Everyone has 25 days of paid leave per year, and 30 from the fifth year on. Leave must be taken by 31 March of the next "
@@ -28,33 +30,24 @@ TRAVEL = (
 )
 CONTEXTS = (LEAVE, BOILER, TRAVEL)
 SUPPORTED = (
-    "Everyone has 25 days of paid leave per year.",
-    "Each year comes with 25 days of leave that are paid.",
-    "From the fifth year on there are 30 days of leave.",
-    "Leave has to be taken by March 31 of the following year.",
-    "A request for leave goes to the team lead two weeks ahead.",
-    "During probation, unpaid leave is not granted.",
+    *("Everyone has 25 days of paid leave per year.", "Each year comes with 25 days of leave that are paid."),
+    *("From the fifth year on there are 30 days of leave.", "Leave has to be taken by March 31 of the following year."),
+    *("A request for leave goes to the team lead two weeks ahead.", "During probation, unpaid leave is not granted."),
     "Keller & Sons replaced the boiler in the Basel office in Nov. 2019.",
     "The replacement of the boiler cost CHF 48000, that is 48,000 francs.",
-    "Anna Keller inspects the boiler each spring.",
-    "The old boiler failed two times in winter 2018.",
+    *("Anna Keller inspects the boiler each spring.", "The old boiler failed two times in winter 2018."),
     "Trains are booked second class, but first class may be booked for journeys of more than 4 hours.",
     "A flight within Europe is reimbursed only if the train takes longer than 8 hours.",
-    "Receipts must be handed in within 60 days.",
-    "A hotel may cost up to 150 francs per night with breakfast.",
+    *("Receipts must be handed in within 60 days.", "A hotel may cost up to 150 francs per night with breakfast."),
 )
 UNSUPPORTED = (
-    "Everyone has 28 days of paid leave per year.",
-    "From the fifth year on there are 35 days of leave.",
+    *("Everyone has 28 days of paid leave per year.", "From the fifth year on there are 35 days of leave."),
     "Leave has to be taken by 30 June of the following year.",
     "A request for leave goes to the human resources department six weeks ahead.",
-    "During probation, unpaid leave is granted.",
-    "Leave is unlimited, and nobody has to ask for it.",
+    *("During probation, unpaid leave is granted.", "Leave is unlimited, and nobody has to ask for it."),
     "Meier & Co replaced the boiler in the Basel office in November 2019.",
-    "Keller & Sons replaced the boiler in the Zurich office in November 2017.",
-    "The boiler cost 84,000 francs.",
-    "Anna Keller never inspects the boiler.",
-    "The boiler was painted blue by a famous artist from Lisbon.",
+    *("Keller & Sons replaced the boiler in the Zurich office in November 2017.", "The boiler cost 84,000 francs."),
+    *("Anna Keller never inspects the boiler.", "The boiler was painted blue by a famous artist from Lisbon."),
     "Trains are always booked in business class, even for short trips to the airport.",
     "Flights within Europe are not reimbursed when the train takes longer than eight hours.",
     "Receipts must be handed in within 90 days.",

@@ -34,6 +34,7 @@ class Script(ThreadingHTTPServer):
         self.headers: list[dict[str, str]] = []
         self.moments: list[float] = []
         self.under_way = self.most_at_once = 0
+        self.info: object = None
         self.lock = threading.Lock()
 
     @property
@@ -51,11 +52,14 @@ class Exchange(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Script
 
+    def do_GET(self) -> None:
+        send(200, self.server.info)(self)
+
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with self.server.lock:
             self.asked = json.loads(body)
-            self.question = str(self.asked["messages"][-1]["content"])
+            self.question = str(self.asked.get("messages", [{"content": ""}])[-1]["content"])
             steps = self.server.steps
             step = steps.pop(0) if len(steps) > 1 else steps[0]
             self.server.asked.append(self.asked)

@@ -32,15 +32,9 @@ from rag.reporting.html.view_model import (
 
 HOSTILE = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"
 STAGES = (
-    "not in the corpus",
-    "cut apart by the chunker",
-    "not among the candidates of any index",
-    "ranked too low by every index",
-    "lost in fusion",
-    "lost in reranking",
-    "dropped by a selector",
-    "left out of the prompt",
-    "in the contexts, not in the answer",
+    *("not in the corpus", "cut apart by the chunker", "not among the candidates of any index"),
+    *("ranked too low by every index", "lost in fusion", "lost in reranking", "dropped by a selector"),
+    *("left out of the prompt", "in the contexts, not in the answer"),
 )
 COLUMNS = ("recall@5", "recall@10", "ndcg@10", "mrr@10", "precision@5", "char_recall@5", "iou@5", "token_f1")
 SCORED = ("ndcg@10", "recall@5", "recall@10", "mrr@10")

@@ -5,17 +5,10 @@ from tempfile import TemporaryDirectory
 
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
 VOCABULARY = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
     *LETTERS,
     *[f"##{letter}" for letter in LETTERS],
-    "leave",
-    "days",
-    ".",
-    "?",
+    *("leave", "days", ".", "?"),
 ]
 
 

@@ -95,16 +95,9 @@ def test_a_trial_has_the_metrics_of_the_experiment_with_intervals_and_few_params
         assert {run.data.metrics[name] for name in FOUND} == {0.0}, "every question has its answer in the documents"
         low, high = (run.data.metrics[f"ndcg_10_{end}"] for end in ("low", "high"))
         assert low <= run.data.metrics["ndcg_10"] <= high
-        params = {
-            "passage": "plain",
-            "index": "bm25s",
-            "fusion": "single",
-            "reranker": "none",
-            "selector": "none",
-            "generator": "extractive",
-        }
-        chunker = "wide" if run.info.run_name == "wide" else "narrow"
-        assert run.data.params == params | {"chunker": chunker, "k": "5", "split": "tune"}
+        params = {"passage": "plain", "index": "bm25s", "fusion": "single", "reranker": "none", "selector": "none"}
+        params |= {"generator": "extractive", "chunker": "wide" if run.info.run_name == "wide" else "narrow"}
+        assert run.data.params == params | {"k": "5", "split": "tune"}
         (dataset,) = run.inputs.dataset_inputs
         assert dataset.dataset.name == "golden"
         rest = artifact(run, "metrics.json")

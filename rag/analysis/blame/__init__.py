@@ -31,18 +31,22 @@ control that replaces the contexts are not traced, and lose nothing.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from rag.analysis.blame.answers import is_wrong, measured, wrong
 from rag.analysis.blame.corridor import ANSWER, NOWHERE, STAGES
 from rag.analysis.blame.reader import Reader
 from rag.core.errors import ConfigError, DataError
+from rag.core.text.squad import normalised
+from rag.core.types import Example, Reply
 from rag.documents.anchors.quote_anchors import closest_names
+from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.stage_inputs import replies_of
 from rag.execution.store.store import Store
+from rag.execution.sweep import trial_scores
 
 __all__ = ["STAGES", "Lost", "Reader", "counts", "is_wrong", "lost_questions", "measured", "wrong"]
 
@@ -71,9 +75,8 @@ def lost_questions(
     a trial without scores, ConfigError for an unknown id.
     """
     if not store.has(made.stages[trial.ends.score].entry):
-        raise DataError(
-            f"trial {trial.trial_id}", "has no scores in the store", "run its sweep again: stored stages are reused"
-        )
+        remedy = "run its sweep again: stored stages are reused"
+        raise DataError(f"trial {trial.trial_id}", "has no scores in the store", remedy)
     ids = [example.query.query_id for example in trial.golden.examples]
     for unknown in {*(questions or ()), *wrong} - set(ids):
         raise ConfigError("questions", f"no question of trial {trial.trial_id} is {unknown!r}", closest_names(unknown, ids))
@@ -96,3 +99,35 @@ def counts(lost: Iterable[Lost]) -> dict[str, int]:
     """The number of lost questions by stage, in the order of the pipeline, including stages that lost none."""
     by_stage = Counter(each.stage for each in lost)
     return {stage: by_stage[stage] for stage in STAGES}
+
+
+WRONG = 0.5
+"""An answer counts as wrong if it contains no reference and every answer metric is below this."""
+
+
+def measured(scores: Scores, row: int, k: int) -> dict[str, float]:
+    """The scores of one question in the answer metrics (those without a cut) that apply to it."""
+    columns = [column for column in scores.columns if not parse_column(column, k).unit]
+    values = {column: float(scores.column(column)[row]) for column in columns}
+    return {column: value for column, value in values.items() if not np.isnan(value)}
+
+
+def is_wrong(reply: Reply, example: Example, values: Mapping[str, float]) -> bool:
+    """True if a reply is wrong by WRONG; False without an answer metric that applies."""
+    text = f" {normalised(reply.text)} "
+    contained = any(f" {normalised(answer)} " in text for answer in example.answers)
+    return bool(values) and not contained and max(values.values()) < WRONG
+
+
+def wrong(trial: PlannedTrial, made: Plan, store: Store) -> frozenset[str]:
+    """Ids of questions with a wrong answer; none if the trial generates nothing. DataError without scores."""
+    entry = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
+    if entry is None:
+        return frozenset()
+    scores, k = trial_scores.read_scores(trial, made, store).scores, trial.trial.config["k"]
+    answered = zip(replies_of(entry), trial.golden.examples, strict=True)
+    return frozenset(
+        example.query.query_id
+        for row, (reply, example) in enumerate(answered)
+        if is_wrong(reply, example, measured(scores, row, k))
+    )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.corpus import Corpus
-from rag.core.types import Anchor, Example, Place, document_of, spans_of
+from rag.core.types import Anchor, Example, document_of, spans_of
 from rag.evaluation.overlaps import shared_chars
 from rag.evaluation.scoring import Gold
 from rag.execution.graph.plan import PlannedTrial
@@ -51,7 +51,7 @@ class Ground:
     @classmethod
     def of(cls, corpus: Corpus, examples: Sequence[Example], gold: Gold) -> "Ground":
         """Look up every alternative in the chunks."""
-        alternatives = _alternatives(examples)
+        alternatives = [gold for example in examples for group in example.ranked for gold in group.alternatives]
         place = {document.doc_id: row for row, document in enumerate(corpus.documents)}
         document = np.array([place.get(document_of(each), -1) for each in alternatives], np.int64)
         fates = np.array([_FATES.get(each.fate, 0) if isinstance(each, Anchor) else 0 for each in alternatives], np.int64)
@@ -76,11 +76,6 @@ class Ground:
 
 _FATES: Mapping[str, int] = {"parser": 1, "unplaced": 2, "redaction": 3, "noise": 4}
 """The numbers of the stages that lose quotes before the chunker."""
-
-
-def _alternatives(examples: Sequence[Example]) -> list[Place]:
-    """Every alternative, in the order of the gold table."""
-    return [gold for example in examples for evidence in example.ranked for gold in evidence.alternatives]
 
 
 def _most_chars(corpus: Corpus, spans: int, number: Ints, document: Ints, start: Ints, end: Ints) -> Ints:

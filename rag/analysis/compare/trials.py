@@ -130,7 +130,6 @@ def questions_of(compared_sides: Sequence[Side]) -> Golden:
 
 
 def _golden(result: Result) -> Golden:
-    """The golden set of a baseline, as it is today."""
     config = compose(())
     data = Resolver()("data", config) if "data" in config else None
     if data is None and "${data}" in json.dumps(result.config):

@@ -160,7 +160,6 @@ def _tested(differences: Floats, cluster: Ints, spans: Floats) -> Floats:
 
 
 def _clusters(values: Floats, cluster: Ints) -> int:
-    """The number of clusters with a value."""
     return len(np.unique(cluster[~np.isnan(values)]))
 
 

@@ -113,6 +113,5 @@ def clocked(bound: Bound, ratio: latency.Ratio) -> Finding:
     low, high = (bound.holds(end) for end in (ratio.low, ratio.high))
     if low == high:
         return Finding(PASS, "kept") if low else Finding(FAIL, "broken")
-    return Finding(
-        INCONCLUSIVE, f"the interval over {ratio.n} timed questions contains the bound; a machine with less load may settle it"
-    )
+    why = f"the interval over {ratio.n} timed questions contains the bound; a machine with less load may settle it"
+    return Finding(INCONCLUSIVE, why)

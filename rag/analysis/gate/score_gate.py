@@ -58,7 +58,6 @@ def gate(
 
 
 def _margin(text: str, columns: Sequence[str]) -> Margin:
-    """The loss that a metric may have, in its own unit."""
     name, _, size = text.rpartition("=")
     try:
         margin = float(size)

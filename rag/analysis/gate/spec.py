@@ -143,13 +143,11 @@ def _bounds(value: Any, columns: Sequence[str]) -> tuple[Bound, ...]:
         try:
             bound = Bound.parse(text)
         except ConfigError as error:
-            raise ConfigError(
-                "gate.bounds", f"holds {yaml_text(text)}", f"for example {FAILED} == 0, or {RATIO} <= 1.3"
-            ) from error
+            remedy = f"for example {FAILED} == 0, or {RATIO} <= 1.3"
+            raise ConfigError("gate.bounds", f"holds {yaml_text(text)}", remedy) from error
         if bound.column == RATIO and bound.exact:
-            raise ConfigError(
-                "gate.bounds", f"holds {yaml_text(text)}, and `==` cannot be used with a measured time", f"{RATIO} <= 1.3"
-            )
+            what = f"holds {yaml_text(text)}, and `==` cannot be used with a measured time"
+            raise ConfigError("gate.bounds", what, f"{RATIO} <= 1.3")
         if bound.column not in known:
             raise ConfigError("gate.bounds", f"names {bound.column!r}, which is not measured", closest(bound.column, known))
         bounds.append(bound)

@@ -159,9 +159,8 @@ def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path 
     changed, replaced = differences.changes(gated), differences.replacement(gated, previous) if previous else ""
     if error:
         reason = last_line(error)
-        return GateReport(
-            *about, FAIL, f"The candidate did not run: {reason}", error=reason, changed=changed, replaced=replaced
-        )
+        said = f"The candidate did not run: {reason}"
+        return GateReport(*about, FAIL, said, error=reason, changed=changed, replaced=replaced)
     result = measure.result(gated)
     warned = limits.advisory(gated)
     pair = decide.paired(gated.kept.result, result, gated.candidate.trial.golden, gated.gate.columns)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from rag.analysis.baseline import write_text
 from rag.analysis.gate.decide import Row
 from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.verdict import GateReport
 from rag.core.errors import UserError
 from rag.core.figures import brackets, figure
+from rag.core.files import replace_text
 
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not allow."""
@@ -34,7 +34,7 @@ def write(report: GateReport, folder: Path | None, junit: Path | None = None, ma
     }
     written = {path: text for path, text in files.items() if path}
     for path, text in written.items():
-        write_text(path, text)
+        replace_text(path, text)
     return tuple(written)
 
 
@@ -45,7 +45,7 @@ def write_refusal(experiment: str, error: UserError, junit: Path | None, markdow
     parts = [marker(experiment), f"## The gate of {code(experiment)} could not run", escaped(str(error))]
     for path, text in ((junit, _xml(suite)), (markdown, "\n\n".join(parts) + "\n")):
         if path is not None:
-            write_text(path, text)
+            replace_text(path, text)
 
 
 def junit_of(report: GateReport) -> str:
@@ -118,9 +118,8 @@ def markdown_of(report: GateReport) -> str:
     if report.changed:
         parts.append("\n".join(f"- {code(key)}: {code(_short(old))} → {code(_short(new))}" for key, old, new in report.changed))
     if report.judged:
-        parts.append(
-            _table(("", "metric", "slice", "baseline", "now", "difference", "may lose", "questions", ""), _cells(report))
-        )
+        head = ("", "metric", "slice", "baseline", "now", "difference", "may lose", "questions", "")
+        parts.append(_table(head, _cells(report)))
     if report.lost:
         stages = "; ".join(f"{escaped(stage)}: {count}" for stage, count in report.losses)
         parts += [

@@ -111,7 +111,7 @@ def _with_chunker(trial: PlannedTrial, reader: Reader, own: Floats, column: str,
     if isinstance(metric, RankingMetric):
         varied["generator"] = SILENT
     made, store = reader.made, reader.store
-    ahead = plan.assemble(made.experiment, [Trial(trial.trial.name, trial.trial.choices, varied)], store)
+    ahead = plan.assemble(made.experiment, [Trial(trial.trial.name, trial.trial.choices, varied)], store, read=made.corpora)
     ends, components = ahead.trials[0].ends, made.graph.components
     paid = {"generator": (ends.generate, ends.check), "judge": (ends.assess,)}
     for role, keys in paid.items():

@@ -14,7 +14,7 @@ from rag.analysis.ingestion.ingest import Ingestion
 from rag.components.ingest.rules import FirstMatchRules
 from rag.config.catalog import choice
 from rag.core.errors import DataError, UserError
-from rag.core.files import replace_text, writing
+from rag.core.files import replace_text
 from rag.core.source_files import SourceFile
 from rag.documents.manifest import ManifestLine
 
@@ -132,8 +132,7 @@ def write(advice: Advice, done: Ingestion, path: Path) -> Advice:
     for each in advice.proposals:
         share = f"files: {each.files:,}, share of the characters: {each.share:.1%}, from: {each.source}"
         parts += [f"# {share}\n", _yaml([dict(each.rule)])]
-    with writing(path, "name another place: --to FILE"):
-        replace_text(path, "".join(parts))
+    replace_text(path, "".join(parts))
     return replace(advice, path=path)
 
 

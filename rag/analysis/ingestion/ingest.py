@@ -53,9 +53,8 @@ def ingest(config: Mapping[str, Any], dry_run: bool = False) -> Ingestion:
     store, components = maintenance.at(config["store"]), components_of(config)
     loader = components.role("loader", config["loader"])
     if not isinstance(loader, FolderLoader):
-        raise ConfigError(
-            "loader", f"{type(loader).__name__} reads no folder of files", "set loader=folder loader.path=<folder>"
-        )
+        what = f"{type(loader).__name__} reads no folder of files"
+        raise ConfigError("loader", what, "set loader=folder loader.path=<folder>")
     found = loader.selected()
     if dry_run:
         found = _without_unparsed(loader, found)

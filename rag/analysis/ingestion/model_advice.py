@@ -2,7 +2,6 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -21,7 +20,8 @@ PLACES = ("purpose", "folders", "files", "rules")
 
 def propose(made: Proposals, generator: Generator) -> list[str]:
     """Add the valid rules of a model; the others with the reasons why they are left out. ServiceError without a valid reply."""
-    prompts = _prompts()
+    prompts = texts("advice", ("system", "prompt"))
+    check_template("conf/advice.yaml: prompt", prompts["prompt"], PLACES, PLACES)
     messages = (Message("system", prompts["system"]), Message("user", fill(prompts["prompt"], _values(made))))
     (asked,) = ask_typed(generator, [Typed(Request(Query("advise", "Which files are left out?"), (), messages), _rules)])
     if asked.failure:
@@ -38,12 +38,6 @@ def _rules(reply: str) -> list[Any]:
     if not isinstance(rules := json_object(reply).get("rules"), list):
         raise ValueError("has no list of rules")
     return rules
-
-
-def _prompts() -> Mapping[str, str]:
-    content = texts("advice", ("system", "prompt"))
-    check_template("conf/advice.yaml: prompt", content["prompt"], PLACES, PLACES)
-    return content
 
 
 def _values(made: Proposals) -> dict[str, str]:

@@ -51,8 +51,6 @@ def account(query_id: str, asked: ReopenedTrial) -> Account:
 
 @dataclass(frozen=True)
 class _Row:
-    """One question of a trial."""
-
     asked: ReopenedTrial
     row: int
     reader: Reader
@@ -145,9 +143,8 @@ class _Row:
         corpus, queries = self.reader.corpus(trial), [example.query for example in trial.golden.examples]
         answer = answers_of(self.reader.runner.obtain(trial.ends.check), corpus, queries)[self.row]
         answer = answer or Answer(self.example.query, (), Reply(""))
-        values = blame.measured(
-            trial_scores.read_scores(trial, self.asked.made, self.asked.store).scores, self.row, self.config["k"]
-        )
+        scores = trial_scores.read_scores(trial, self.asked.made, self.asked.store).scores
+        values = blame.measured(scores, self.row, self.config["k"])
         wrong = blame.is_wrong(answer.reply, self.example, values)
         return {**answer_json(answer, self._sought(), corpus), "scores": values, "wrong": wrong}
 

@@ -14,6 +14,7 @@ PLACES = "doc_id document_id document doc chunk_id doc_uri file_name filename fi
 """The usual names of columns and keys, the most specific first."""
 NESTED = ("outputs", "output", "response", "metadata", "meta", "usage", "tokenUsage", "document", "prompt", "vars")
 """Objects in which a column or key may be."""
+AS_TEXT = "write a text, or an object with text and document"
 
 
 def parsed_cell(value: Any) -> Any:
@@ -26,6 +27,15 @@ def parsed_cell(value: Any) -> Any:
         if isinstance(parsed, dict) or all(isinstance(part, str | dict | list) for part in parsed):
             return parsed
     return value
+
+
+def listed_cell(value: Any, where: str) -> list[Any]:
+    """The list in a cell, or another value as a list; DataError for a part that is no text, object or list."""
+    listed = parsed if isinstance(parsed := parsed_cell(value), list) else [] if parsed in (None, "") else [parsed]
+    for number, part in enumerate(listed, 1):
+        if not isinstance(part, str | Mapping | list):
+            raise DataError(f"{where} passage {number}", f"is {shortened(repr(part))}", AS_TEXT)
+    return listed
 
 
 def first_value(row: Mapping[str, Any], names: str) -> Any:
@@ -43,7 +53,7 @@ def passage_of(part: Any, where: str) -> SystemPassage:
     if isinstance(part, str):
         return SystemPassage(part)
     if not isinstance(part, Mapping):
-        raise DataError(where, f"is {shortened(repr(part))}", "write a text, or an object with text and document")
+        raise DataError(where, f"is {shortened(repr(part))}", AS_TEXT)
     text, place = first_value(part, TEXTS), first_value(part, PLACES)
     ends = [first_value(part, name) for name in ("start", "end")]
     if text is None and place is None:

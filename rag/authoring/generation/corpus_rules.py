@@ -10,7 +10,7 @@ from rag.authoring.generation import table_rules
 from rag.authoring.generation.filters import Passages
 from rag.authoring.generation.pages import Page, unnumbered
 from rag.authoring.generation.table_rules import NO_NOUN, Grid, cell_text, is_noun
-from rag.authoring.generation.titles import is_bad_title
+from rag.authoring.generation.titles import is_bad_title, titles
 from rag.authoring.generation.wording import Wording, short_title
 from rag.core.types import Span
 
@@ -26,6 +26,8 @@ NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other)\b|.*\?$", r
 """Headings that are no topic."""
 LONGEST = 900
 """The most characters of a section that is evidence as a whole."""
+SAME = 0.4
+"""The share of common words of two sections from which they say the same, unless their numbers differ."""
 MOST_SHARED = 6
 """A name that more tables or sections have is no link between two of them."""
 
@@ -74,6 +76,9 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
         are_editions = is_older(first, second) or is_older(second, first)
         spoken = (passages.spans[number] for number in passages.holding(passages.stems(heading)))
         outside = {span.doc_id for span in spoken if not touches(span, one) and not touches(span, other)}
+        told = [passages.stems(passages.text(span)) for span in (one, other)]
+        values = any(stem[:1].isdigit() for stem in told[0] ^ told[1])
+        are_alike = are_alike and (values or len(told[0] & told[1]) < SAME * len(told[0] | told[1]))
         is_whole = outside.isdisjoint((one.doc_id, other.doc_id))
         if is_bad or max(map(len, names)) > 60 or NO_TOPIC.match(heading) or are_editions or not are_alike or not is_whole:
             continue
@@ -126,7 +131,7 @@ def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: W
     columns = [number for number in having.columns if having.table.names[number].casefold() not in known]
     told = passages.stems(" ".join(map(having.key, having.rows)))
     are_siblings = not known.isdisjoint(lacking.key(row).casefold() for row in lacking.rows)
-    for row in lacking.rows if columns and are_siblings and lacking.page.title else ():
+    for row in lacking.rows if columns and are_siblings and titles(lacking.page, wording) else ():
         key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
         stems = passages.stems(key)
         is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})

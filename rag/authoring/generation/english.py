@@ -145,6 +145,8 @@ class English:
             or self._parts["speaker"].search(asked.answer)
         ):
             return
+        if asked.rule == "condition":  # `can only be used if`: the answer says the rest.
+            text = text.replace(" only ", " ")
         for pattern, mine in (("are you", "am I"), ("were you", "was I"), ("you", "I"), ("your", "my"), ("yourself", "myself")):
             text = re.sub(rf"\b{pattern}\b", mine, text)
         yield replace(asked, text=f"{text[:1].upper()}{text[1:]}?")

@@ -28,6 +28,8 @@ NEAR, CLOSE = 500, 150
 """The characters around a line of years that name its unit and its table, and those above it that say `fiscal`."""
 ROWS, PROSE, LONGEST = 60, 100, 8
 """Lines below a line of years that may be rows, the characters of a line that is prose, and the most words of a label."""
+FISCAL, OFTEN = re.compile(r"\b[Ff]iscal (?:year )?20\d\d"), 3
+"""A document that names years or a currency so often means them where it names none."""
 SOONER = 7
 """A year that has no answer lies so long before the first one."""
 Cells = tuple[str, Sequence[str], Sequence[tuple[str, int]], str, Span]
@@ -78,7 +80,7 @@ def _row(periods: Sequence[Sequence[Figure]], passages: Passages, wording: Wordi
         text = _text(name, last[0], wording, since=before[0].when.split(" ", 1)[1])
         yield Candidate(text, "comparison", "rule:change", "", ((last[0].span,),), (answer,), {"value": answer}, cluster=where)
     year = str(min(each[0].year for each in periods) - SOONER)
-    if one.when == f"in {one.year}" and not passages.holding({*passages.stems(one.label), year}):
+    if re.fullmatch(r"in (?:fiscal )?\d{4}", one.when) and not passages.holding({*passages.stems(one.label), year}):
         text = _text("figure", one, wording).replace(str(one.year), year)
         yield Candidate(text, "unanswerable", "rule:no-period", near=(one.span,), unanswerable=True, cluster=where)
 
@@ -94,12 +96,14 @@ def _text(name: str, figure: Figure, wording: Wording, **more: str) -> str:
 def _figures(page: Page, wording: Wording) -> Iterator[Figure]:
     name = organisation(page, wording)
     subject = name or next((f"“{title}”" for title in titles(page, wording)), "")
+    usual = max(SIGNS, key=page.document.text.count) * (sum(map(page.document.text.count, SIGNS)) >= OFTEN)
     for row in (*_of_tables(page, name, wording), *_of_lines(page, name, wording)) if subject else ():
         label, (_, values, whens, above, span) = _label(row[0], wording), row
-        unit = _unit(label, " ".join(values), above)
+        unit = _unit(label, " ".join(values), above + usual)
         is_told = label and unit is not None and subject.partition(" ")[0] not in label
         for value, (when, year) in zip(values, whens, strict=True) if is_told else ():
-            if when and AMOUNT.search(value) and "(" not in value:
+            is_stock = not wording.words("stocks").isdisjoint((_head(label, wording), label.partition(" ")[0]))
+            if when and is_stock == when.startswith("at ") and AMOUNT.search(value) and "(" not in value:
                 yield Figure(page, subject, label, when, year, unit or "", value.replace("$", "").strip(), span)
 
 
@@ -109,7 +113,8 @@ def _of_tables(page: Page, name: str, wording: Wording) -> Iterator[Cells]:
         years = {at: found[0] for at, each in enumerate(names) if at and len(found := YEAR.findall(each)) == 1}
         above = f"{page.section(start).path}\n{page.document.text[max(0, start - NEAR) : start]}"
         if len(years) > 1 and len(set(years.values())) == len(years) and _is_whole(name, above, wording):
-            whens = [_when(names[at].partition(year)[0], int(year)) for at, year in years.items()]
+            is_fiscal = len(FISCAL.findall(page.document.text)) >= OFTEN
+            whens = [_when(names[at].partition(year)[0], int(year), is_fiscal) for at, year in years.items()]
             for row in table.rows:
                 values = [row.cells[at].strip() for at in years if at < len(row.cells)]
                 if len(values) == len(years) and all(map(VALUE.fullmatch, values)):
@@ -124,9 +129,9 @@ def _of_lines(page: Page, name: str, wording: Wording) -> Iterator[Cells]:
         if header := YEARS.fullmatch(words):
             years, above = header["years"].split(), text[max(0, line.start() - NEAR) : line.start()]
             lead = header["lead"] if len(header["lead"]) > 3 else before
-            lead = f"fiscal {lead}" if "iscal" in above[-CLOSE:] else lead
+            is_fiscal = "iscal" in above[-CLOSE:] or len(FISCAL.findall(text)) >= OFTEN
             is_clear = len(set(years)) == len(years) and _is_whole(name, above, wording)
-            whens = [_when(lead, int(year)) for year in years] if is_clear else []
+            whens = [_when(lead, int(year), is_fiscal) for year in years] if is_clear else []
             around, left = text[max(0, line.start() - NEAR) : line.end() + NEAR], ROWS
         elif left and whens:
             left = 0 if len(words) > PROSE else left - 1
@@ -144,15 +149,14 @@ def _is_whole(name: str, above: str, wording: Wording) -> bool:
     return not name or (bool(found) and not re.search(str(wording.texts["figure_part"]), above[found[-1].start() :]))
 
 
-def _when(lead: str, year: int) -> tuple[str, int]:
+def _when(lead: str, year: int, is_fiscal: bool) -> tuple[str, int]:
     """The period of a column in words, by the text in front of its year; empty for one that is not known."""
-    months = re.search(r"(?i)(three|six|nine|twelve) months ended ([a-z]+ \d{1,2})", lead)
-    if months:
-        return f"in the {months[1].lower()} months ended {months[2]}, {year}", year
+    if ended := re.search(r"(?i)(three months|six months|nine months|twelve months|year)s? ended ([a-z]+ \d{1,2}),?\s*$", lead):
+        return f"in the {ended[1].lower()} ended {ended[2]}, {year}", year
     day = re.search(r"(?:^|[Aa]s of |[Aa]t )([A-Z][a-z]+ \d{1,2}),?\s*$", lead.strip())
-    if re.search(r"(?i)weeks|quarter|months", lead) or len(DAY.findall(lead)) > 1:
+    if re.search(r"(?i)weeks|quarter|months|ended", lead) or len(DAY.findall(lead)) > 1:
         return "", year
-    return (f"at {day[1]}, {year}" if day else f"in {'fiscal ' if 'iscal' in lead else ''}{year}"), year
+    return (f"at {day[1]}, {year}" if day else f"in {'fiscal ' if is_fiscal or 'iscal' in lead else ''}{year}"), year
 
 
 def _label(name: str, wording: Wording) -> str:
@@ -179,9 +183,9 @@ def _unit(label: str, values: str, around: str) -> str | None:
         return "" if values.count("%") == len(VALUE.findall(values)) else None
     is_share = "per share" in label
     scales = re.findall(r"(?i)\bin (million|thousand|billion)s", around)
-    money = next((name for sign, name in SIGNS.items() if sign in values + around), "")
+    money = next((SIGNS[sign] for sign in values + around if sign in SIGNS), "")
     if is_share or re.search(r"\b(?:rate|ratio|margin|percent\w*|shares)\b", label):
         return f", in {money}" if money and is_share else None
-    if not scales:
-        return "" if label.startswith("number of") else None
-    return f", in {scales[-1].lower()}s{money and ' of '}{money}"
+    if not scales or not money:
+        return "" if label.startswith("number of") and not scales else None
+    return f", in {scales[-1].lower()}s of {money}"

@@ -12,7 +12,6 @@ from rag.authoring.candidates import Candidate, touches
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.probe import DEPTH, search_by_words
 from rag.authoring.generation.proposals import MODEL
-from rag.authoring.generation.table_rules import grids
 from rag.authoring.generation.titles import organisation, titles
 from rag.authoring.generation.wording import Wording
 from rag.core.roles import Searcher
@@ -37,12 +36,18 @@ SHORT = 5
 """The most words of a title in front of a colon."""
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
-OPENS = re.compile(r"(?:Wh(?:at|o|en|ere|y|ich)|How|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b")
+OPENS = re.compile(
+    r"(?:Wh(?:at|o|en|ere|y|ich)|How|Is|Are|Do|Does|Did|Can|May|Must|Should|Will|Was|Were|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
+)
 NAME = re.compile(r"[A-Z][\w.&'’-]*[a-z\d](?: (?:of|de|von|van|the|and) | )[A-Z]\w+")
 CODE = re.compile(r"\b[A-Z]{2,}[\w-]*|\b[A-Z]+[a-z]*\d[\w-]*|\d{4}")
 """Words that name a thing: two with a capital; letters in capitals, a code, a year."""
 STUDIED = ("rule:number", "rule:measure", "rule:share", "rule:duration", "rule:frequency", "rule:relation")
 """Rules about what was counted: letters in capitals do not say in which study."""
+PROPER = ("rule:role", "rule:body", "rule:based")
+"""Rules about somebody or something with a name, wherever they are told."""
+FILED = tuple(f"rule:{name}" for name in ("date", "share", "number", "cost", "role", "body", "based", "place", "superlative"))
+"""The rules about sentences of a filing that are asked; others ask for policies, or for a value of some period."""
 TITLED = tuple(f"rule:{name}" for name in ("abbreviation", "reason", "condition", "known", "basis", "relation"))
 """Rules whose questions always name their document: without it readers accepted half of them or fewer."""
 
@@ -66,10 +71,6 @@ class Passages:
     def stems(self, text: str) -> frozenset[str]:
         """The content stems of a text, numbers as digits."""
         return frozenset(cardinal(stem) or stem for stem in self._stems.of(text.replace("_", " ")))
-
-    def words(self, text: str) -> list[str]:
-        """The stems of all words of a text, in their order."""
-        return self._stems.stems(WORD.findall(text))
 
     def holding(self, stems: Iterable[str]) -> set[int]:
         """The passages that hold all of the stems, of which there is at least one."""
@@ -97,6 +98,7 @@ class Filters:
         patterns = (str(wording.texts.get(name, "(?!)")) for name in ("exception", "goes_on"))
         self._exception, self._goes_on = (re.compile(pattern, re.IGNORECASE) for pattern in patterns)
         self._names = {page.document.doc_id: titles(page, wording) for page in pages}
+        self._filings = {page.document.doc_id for page in pages if organisation(page, wording)}
         self.titles = Counter(title for each in self._names.values() for title in each)
         self._first: dict[str, list[frozenset[str]]] = defaultdict(list)
         self._places = Counter[Span]()
@@ -174,6 +176,8 @@ class Filters:
             return False
         if candidate.method in TITLED:
             return len(self.pages) > 1
+        if candidate.documents[0] in self._filings and candidate.kind == "factoid" and candidate.method not in PROPER:
+            return True
         if candidate.method in STUDIED and re.search(r"\b(?:was|were|did)\b", candidate.text):
             return True
         pattern = NAME if candidate.method in STUDIED else re.compile(f"{NAME.pattern}|{CODE.pattern}")
@@ -187,44 +191,29 @@ class Filters:
     def _named(self, candidate: Candidate) -> Candidate | None:
         """The question with the title of its document, None without a title in words that no other document has."""
         names = self._names[candidate.documents[0]]
-        title, name = next((each for each in names if self.titles[each] <= 1), ""), "context"
-        if not names and candidate.kind in NAMED and self.wording.has("context_table"):
-            title, name = self._table_names.get(candidate.evidence[0][0], ""), "context_table"
+        title = next((each for each in names if self.titles[each] <= 1), "")
         if not title or len(candidate.documents) > 1:
             return None
         question = candidate.history[0].text if candidate.history else candidate.text
         is_company = re.fullmatch(str(self.wording.texts.get("organisation", "(?!)")), title) is not None
-        is_spoken = is_company and re.search(rf"\b{re.escape(title.split()[0])}\b", question) is not None
+        is_spoken = is_company and re.search(rf"\b{re.escape(title.split()[0].rstrip(',.'))}\b", question) is not None
         if is_spoken or self.passages.stems(title) <= self.passages.stems(question):
             return candidate
         if OPENS.match(question):
             question = question[:1].lower() + question[1:]
-        if name == "context" and (len(title.split()) > SHORT or ": " in title) and self.wording.has("context_long"):
-            name = "context_long"
-        text = self.wording.text(name, title=title, question=question)
+        is_long = (len(title.split()) > SHORT or ": " in title) and self.wording.has("context_long")
+        text = self.wording.text("context_long" if is_long else "context", title=title, question=question)
         if candidate.history:
             return replace(candidate, history=(replace(candidate.history[0], text=text), *candidate.history[1:]))
         return replace(candidate, text=text)
-
-    @cached_property
-    def _table_names(self) -> dict[Span, str]:
-        """The rows of each table whose columns no other table has → the names of its columns in words."""
-        named: dict[str, list[list[Span]]] = defaultdict(list)
-        for page in self.pages.values():
-            for grid in grids(page):
-                names = [grid.column(at) for at, name in enumerate(grid.table.names) if name.strip()][:5]
-                name = f"{', '.join(names[:-1])} {self.wording.texts['and'][0]} {names[-1]}"
-                named[name].append([*map(grid.span, grid.rows)])
-        return {span: name for name, places in named.items() if len(places) == 1 for span in places[0]}
 
     def _in_its_place(self, candidate: Candidate) -> str:
         """A question about a place that has enough, and a factoid whose sentence or the next one holds an exception."""
         if candidate.method.startswith(MODEL) or not candidate.evidence:
             return ""
         span = candidate.evidence[0][0]
-        name = organisation(self.pages[span.doc_id], self.wording) if candidate.method == "rule:measure" else ""
-        if name and re.search(r"what (?:was|were)\b", candidate.text, re.IGNORECASE):
-            return "no context"  # Which of the periods of an organisation?
+        if span.doc_id in self._filings and candidate.kind == "factoid" and candidate.method not in FILED:
+            return "no context"
         if self._places[span] >= PER_PLACE:
             return "enough about its place"
         if candidate.kind != "factoid":

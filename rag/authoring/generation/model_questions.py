@@ -23,7 +23,7 @@ from rag.documents.folder.json_rows import read_rows
 from rag.documents.languages import language_of
 
 ATTEMPTS = 2
-"""Requests for one question: a reply that is not valid is answered once with what is wrong."""
+"""Requests for one question: after a reply that is not valid the second one says what was wrong."""
 BOUND = 12
 """After so many passages without a valid question a kind is given up, and the whole run if there is none of any kind."""
 ROUNDS = 3
@@ -127,9 +127,7 @@ class ModelQuestions:
 
     def _asked(self, tasks: Sequence[Task]) -> Iterator[Proposal]:
         asked = [task.typed(self.reader) for task in tasks]
-        ask_typed(
-            self.generator, asked, ATTEMPTS, lambda problem: fill(self.prompts["again"], {"problem": problem}), falls_back=False
-        )
+        ask_typed(self.generator, asked, ATTEMPTS, self.prompts["again"], 0, falls_back=False)
         for task, each in zip(tasks, asked, strict=True):
             failed = [REFUSED] if each.failure else []
             yield from (Refusal(reason, f"model:{task.kind.name}") for reason in [*task.wrong, *failed])

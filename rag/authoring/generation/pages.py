@@ -20,8 +20,10 @@ LONGEST = 1000
 AROUND = 400
 """The most characters of the sentences that are evidence together."""
 ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)]|\([a-z\d]\))[ \t]+(?=\S)", re.MULTILINE)
-SPACED = re.compile(r"\s+(?=[,.;:!?)%]|'s\b)|(?<=[(])\s+")
+SPACED = re.compile(r"\s+(?=[,.;:!?)%](?!\w)|'s\b)|(?<=[(])\s+")
 """White space that tokenised texts have before punctuation."""
+CODE, PLACE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)|`([^`\n]+)`", re.DOTALL), "\ue000"
+"""Code, whose characters are no marks, and what stands for it while a text is rendered."""
 JOINED = re.compile(r" @([-,./])@ ")
 """Marks within a word, as tokenised texts write them."""
 EXTENSION = re.compile(r"\.\w{1,5}\Z")
@@ -86,8 +88,10 @@ class Page:
 
     def shown(self, piece: Piece) -> str:
         """The words of a piece on one line, as a reader sees them."""
-        words = " ".join(rendered(self.document.text[slice(*piece)]).text.split())
-        return SPACED.sub("", JOINED.sub(r"\1", words))
+        text = self.document.text[slice(*piece)]
+        codes = iter([" ".join((found[1] or found[2] or "").split()) for found in CODE.finditer(text)])
+        words = " ".join(rendered(CODE.sub(PLACE, text)).text.split())
+        return re.sub(PLACE, lambda _: next(codes), SPACED.sub("", JOINED.sub(r"\1", words)))
 
     def span(self, piece: Piece) -> Span:
         """A piece as a span."""
@@ -100,13 +104,13 @@ class Page:
         text, begin = self.document.text, 0
         while title and text.startswith(title, begin):
             begin = trimmed(text, begin + len(title), len(text))[0]
-        pieces = (piece for part in self._parts("text", "quote") for piece in self.sentences_of(part))
+        pieces = (piece for part in self.parts_of("text", "quote") for piece in self.sentences_of(part))
         found = (trimmed(self.document.text, max(start, begin), end) for start, end in pieces if end > begin)
         return tuple(Statement(self.span(piece), self.shown(piece), self.section(piece[0])) for piece in found)
 
     def around(self, span: Span) -> Span:
         """A sentence of a paragraph with those before and behind it, as many as a reader's AROUND characters hold."""
-        for part in self._parts("text", "quote"):
+        for part in self.parts_of("text", "quote"):
             pieces = list(self.sentences_of(part)) if part.start <= span.start < part.end else []
             own = [at for at, (start, end) in enumerate(pieces) if start < span.end and span.start < end]
             first, last = (own[0], own[-1]) if own else (0, -1)
@@ -136,14 +140,15 @@ class Page:
         """The blocks of the document, rows of tables and long texts in parts of LONGEST characters."""
         for table in self.tables:
             yield from (self.span((row.start, row.end)) for row in table.rows)
-        for part in self._parts("text", "quote", "list", "code", "footnote"):
+        for part in self.parts_of("text", "quote", "list", "code", "footnote"):
             start = part.start
             for _, end in (*self.sentences_of(part), (part.end, part.end)):
                 if end - start > LONGEST or end == part.end:
                     yield from (self.span((at, min(at + LONGEST, end))) for at in range(start, end, LONGEST))
                     start = end
 
-    def _parts(self, *kinds: str) -> Iterator[Part]:
+    def parts_of(self, *kinds: str) -> Iterator[Part]:
+        """The blocks of these kinds."""
         return (part for part in parts(self.document.text) if part.kind in kinds)
 
     def sentences_of(self, part: Part) -> Iterator[Piece]:

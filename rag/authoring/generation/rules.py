@@ -12,18 +12,24 @@ from rag.authoring.generation.pages import Page, Statement, unnumbered
 from rag.authoring.generation.proposals import Proposal, Refusal
 from rag.authoring.generation.titles import organisation
 from rag.authoring.generation.wording import Wording
+from rag.core.text.sentences import trimmed
 from rag.core.text.templates import fill
 
-ACRONYM = re.compile(r"(?<![\w/-])\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
+ACRONYM = re.compile(r"(?<![\w/-])(?<!['’]s )\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
 SMALL = ("of", "the", "and", "for", "in", "to", "on")
 FULL = re.compile(r"\b((?:[A-Z][a-zà-ž'’-]+ ){1,3}(?:[A-Z]\. )?)([A-ZÀ-Ž][\w-]*[a-zà-ž])\b(?! [A-Z])")
-NO_FIRST = re.compile(r"(?:Mrs?|Ms|Dr|Sir|Lady|Lord|The|New|North|South|East|West|Latin|St|Los|San|And|But|In|On|At|When)\b")
+NO_FIRST = re.compile(
+    r"(?:\S+['’]s|Mrs?|Ms|Dr|Sir|Lady|Lord|The|New|North|South|East|West|Latin|St|Los|San|And|But|In|On|At|When)\b"
+)
 """The names of people, and words with a capital that are no first name."""
 CAPITALS = re.compile(r"(?<![\w.])(?<!\. )[A-Z][\w-]*(?: [A-Z][\w.-]*)*")
+NAME = re.compile(r"(?:(?P<call>\w[\w.:$]*)\(.*\)|--?[a-z][\w-]+|[a-z]\w*(?:[._]\w+)+|[A-Z]+(?:_[A-Z]+)+)(?=$|[ ,=])")
+"""The name of a function, an option, a setting or a variable."""
+FILE = re.compile(r"\.(?:json|[cm]?js|ts|py|rs|md|rst|txt|ya?ml|toml|html?|xml|cfg|ini|lock|sh|sr|org|com|net|io)\b")
 LINE = 50
 """A line of a paragraph that is shorter, in front of a capital, is a heading or an item of a menu."""
 ITEMS, ITEM, LIST = range(3, 13), 120, 900
-"""Items of a list, and the most characters of an item and of a list."""
+"""Items of a list, and the most characters of an item, and of a list or a section."""
 
 
 def questions(page: Page, wording: Wording, english: English | None) -> Iterator[Proposal]:
@@ -31,6 +37,7 @@ def questions(page: Page, wording: Wording, english: English | None) -> Iterator
     for grid in () if organisation(page, wording) else table_rules.grids(page):  # Its figures say of which table they are.
         yield from table_rules.questions(grid, wording)
     yield from _lists(page, wording)
+    yield from _sections(page, wording, english.common if english else ())
     names = _full_names(page.document.text, english.common) if english else {}
     for statement in page.statements:
         yield from _acronyms(page, statement, wording)
@@ -101,6 +108,45 @@ def _lists(page: Page, wording: Wording) -> Iterator[Candidate]:
         if text and is_short:
             where, expects = page.cluster(each.span.start), {"values": list(items)}
             yield Candidate(text, "list", "rule:list", "", ((each.span,),), ("; ".join(items),), expects, cluster=where)
+
+
+def _sections(page: Page, wording: Wording, common: Collection[str]) -> Iterator[Candidate]:
+    """A section whose heading asks or names a task; the first paragraph below the name of an option or a function."""
+    document, found = page.document, [*page.stretches()]
+    for (section, end), (following, _) in zip(found, [*found[1:], found[-1]], strict=True):
+        if not (heading := unnumbered(page.heading(section))):
+            continue
+        rule, text = _headed(heading, wording, common)
+        is_whole = not following.path.startswith(f"{section.path} > ")
+        part = next((part for part in page.parts_of("text") if section.body <= part.start < end), None)
+        start, stop = (part.start, part.end) if rule == "name" and part else trimmed(document.text, section.body, end)
+        answer = page.shown((start, stop))
+        is_told = answer[:1].isupper() and answer.endswith((".", "!", ")", "`")) and len(answer.split()) > 5
+        fits = re.search(str(wording.texts.get(f"{rule}_answer", "")), document.text[start:stop])
+        if text and is_told and fits and stop - start <= LIST and (is_whole or rule == "name"):
+            kind, span = "definition" if rule == "name" else "factoid", page.span((start, stop))
+            yield Candidate(text, kind, f"rule:{rule}", "", ((span,),), (answer,), cluster=page.cluster(start))
+
+
+def _headed(heading: str, wording: Wording, common: Collection[str]) -> tuple[str, str]:
+    """The rule and the question of a heading: its own, the task that it names, or what a thing does; empty without one."""
+    if heading.endswith("?"):
+        is_clear = len(heading.split()) > 3 and not re.search(str(wording.texts.get("heading_points", "(?!)")), heading)
+        return "heading", heading if is_clear else ""
+    if (name := NAME.match(heading)) and wording.has("name") and not FILE.search(name[0]):
+        term = name["call"] + "()" if name["call"] else name[0]
+        return "name", wording.text("action" if term.endswith(")") or term.startswith("-") else "name", term=term)
+    first, _, rest = heading.partition(" ")
+    task = next((verb for verb in wording.words("tasks") if re.fullmatch(_gerund(verb), first, re.IGNORECASE)), "")
+    if not task or not rest or re.search(str(wording.texts["heading_points"]), rest):
+        return "task", ""
+    words = (word.lower() if word.lower() in common else word for word in rest.split())
+    return "task", re.sub(r"\byour\b", "my", wording.text("task", heading=" ".join([task, *words])))
+
+
+def _gerund(verb: str) -> str:
+    """A pattern of a verb and its form in `-ing`: `add`, `remov(e)`, `run(n)`."""
+    return f"{verb}|{verb.removesuffix('e')}{verb[-1]}?ing"
 
 
 def _asked_by(intro: str, wording: Wording) -> str:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation.pages import Page
@@ -14,6 +14,7 @@ from rag.core.records.display import SIGNS
 from rag.core.text import cells
 from rag.core.text.layout import Row
 from rag.core.text.tables import Table
+from rag.core.text.templates import fill
 from rag.core.types import Span, Turn
 
 FEWEST, MOST, TOGETHER = 3, 60, 12
@@ -25,28 +26,30 @@ PER_COLUMN = 4
 CELL, KEY = 60, 40
 """The most characters of a value, and of the name of a row or a column."""
 EMPTY = re.compile(r"\W*|n/?a|none|nil|tbc|tbd|unknown|as above|ditto|see .*|[a-z]", re.IGNORECASE)
+MARKS = re.compile(r"`+|\*+(?=\w)|(?<=\w)\*+|(?<!\w)_+|_+(?!\w)|<br ?/?>|\[([^\]]*)\]\([^)]*\)")
 NO_NOUN = re.compile(
-    r"day|week|month|year|hour|yes|no|name|notes?|remarks?|comments?|what.*|when.*|how.*|where.*|if.*|total|number|no\.?|id|code"
-    r"|.*\b(?:is|are|was|by|to|in|on|at|of|for|from|per|with|after|before|under|over|beyond)|.*[^e]ed|#|x|y",
-    re.IGNORECASE,
+    r"(?i)day|week|month|year|hour|yes|no|name|notes?|remarks?|comments?|descriptions?|what.*|when.*|how.*|where.*|if.*|total"
+    r"|number|no\.?|id|code|.*\b(?:is|are|was|by|to|in|on|at|of|for|from|per|with|after|before|under|over|beyond)|.*[^e]ed|#|x|y"
 )
 """Headers that make no noun phrase behind an article."""
 NOUN = re.compile(r"\w{2,}(?:tion|sion|ment|ness|ance|ence|ship|ature)")
 """Words that are nouns by their ends."""
 NO_KEY = re.compile(
-    r"(?:above|below|under|over|up to|from|between|until|after|before|at (?:least|most)|[^a-z]*\d[^a-z]* (?:to|bis|[-–]) ).*"
-    r"|.*\b(?:more|less|\w+er) than\b.*|.*,.*,.*|[a-z]?\d{1,2}|first|second|third|\w+th|\d+(?:st|nd|rd)"
+    r"(?i)(?:above|below|under|over|up to|from|between|until|after|before|at (?:least|most)|[^a-z]*\d[^a-z]* (?:to|bis|[-–]) )"
+    r".*|.*\b(?:more|less|\w+er) than\b.*|.*,.*,.*|[a-z]?\d{1,2}|first|second|third|\w+th|\d+(?:st|nd|rd)"
     r"|(?:ab|über|unter|bis|mindestens) \d.*|.*\(.*|.*\d, .*"
     r"|.*:|(?:.* )?totals?(?: .*)?|averages?|others?|overall"
-    r"|\d{1,2}(?:[–-]\d{1,2})? [A-Z][a-z]+(?: \d{4})?|[A-Z][a-z]+ \d{1,2}(?:, \d{4})?",
-    re.IGNORECASE,
+    r"|\d{1,2}(?:[–-]\d{1,2})? [A-Z][a-z]+(?: \d{4})?|[A-Z][a-z]+ \d{1,2}(?:, \d{4})?"
 )
 """Names of rows that make no name of a thing: ranges, conditions, lists, short codes, ordinals, sums, days."""
+CAPITAL = r"[A-ZÀ-Ž](?:(?!\d)[\w.'’&-])*"
 THING = re.compile(
-    r"(?=\D{3,40}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)"
-    r"[A-ZÀ-Ž][\w.'’-]*(?: (?:[A-ZÀ-Ž][\w.'’&-]*|of|the|and|de|la|du|van|von|in|at|on|for|&))*"
+    r"(?=.{3,50}\Z)(?!(?:[A-Z][a-z]+day|(?:Grand )?[Tt]otal|Other|None|Unknown|Various)\b)"
+    rf"(?:{CAPITAL}|(?:19|20)\d\d)(?: (?:{CAPITAL}|of|the|and|de|la|du|van|von|in|at|on|for|&|(?:19|20)\d\d))*"
 )
-"""A name: words with a capital, and small words between them."""
+"""A name: words with a capital, years, and small words between them."""
+PLAIN = re.compile(r"[A-Z][a-z]+ [a-z][^A-Z]*")
+"""The name of a row in small words: it has a capital at its head, which a word of the text has not."""
 ASKS = re.compile(r"(?:what|when|where|how) to \w|who \w+s |(?:was|wer|wie|wo|wann|qué|quién|cómo|dónde) ", re.IGNORECASE)
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
 
@@ -79,6 +82,8 @@ class Grid:
         name, head = shown(row.cells[0]), shown(self.table.names[0])
         is_code = len(name) <= 3 or (any(map(str.isdigit, name)) and " " not in name)
         is_kind = re.fullmatch(r"[A-Za-z]{3,12}", head) and not NO_NOUN.fullmatch(head) and head.lower() not in name.lower()
+        is_plain = PLAIN.fullmatch(name) and f" {name.lower().partition(' ')[0]} " in self.page.document.text
+        name = name[0].lower() + name[1:] if is_plain and self.page.language == "english" else name
         return f"{self.column(0)} {name}" if is_code and is_kind and self.page.language == "english" else name
 
     def column(self, number: int) -> str:
@@ -93,7 +98,9 @@ def grids(page: Page) -> Iterator[Grid]:
     for table in page.tables:
         rows = [row for row in table.rows[:MOST] if row.cells]
         keys = Counter(shown(row.cells[0]).casefold() for row in rows)
-        rows = [row for row in rows if _is_name(shown(row.cells[0])) and keys[shown(row.cells[0]).casefold()] == 1]
+        merged = {id(row) for row, below in pairwise(rows) if not below.cells[0].strip()}
+        named = ((row, shown(row.cells[0])) for row in rows if id(row) not in merged)
+        rows = [row for row, key in named if _is_name(key) and keys[key.casefold()] == 1]
         names = Counter(map(str.casefold, table.names))
         columns = [n for n, name in enumerate(table.names) if n and _is_name(shown(name)) and names[name.casefold()] == 1]
         if len(rows) >= FEWEST and columns and (table.names[0] or len(columns) > 1):
@@ -108,8 +115,6 @@ def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
         at = turn(grid.key(row), len(grid.columns))
         columns = (*grid.columns[at:], *grid.columns[:at])
         filled = [number for number in columns if asks(grid.column(number), grid.value(row, number), wording)]
-        if grid.column(0) not in wording.words("people"):
-            filled = [number for number in filled if grid.column(number) not in wording.words("of_people")]
         filled.sort(key=often.__getitem__)
         if not filled or often[filled[0]] >= PER_COLUMN:
             continue
@@ -130,31 +135,36 @@ def questions(grid: Grid, wording: Wording) -> Iterator[Candidate]:
 
 def attributes(page: Page, wording: Wording) -> Iterator[Candidate]:
     """Questions about named things that need no title: a column that says something of a thing, whatever its table is about."""
-    for table in page.tables if wording.has("attribute") else ():
-        grid = Grid(page, table, table.rows[:MOST], range(len(table.names)))
-        cells = [[grid.value(row, at) for row in grid.rows] for at in grid.columns]
-        lead = next((own for own in cells if sum(cell[:1].isalpha() for cell in own) * 2 > len(own)), [])
-        if len(lead) < FEWEST or len(set(lead)) < len(lead) or sum(map(bool, map(THING.fullmatch, lead))) < 0.8 * len(lead):
+    for table in page.tables if wording.has("attributes") else ():
+        whole = [row for row in table.rows[:MOST] if '",' not in "".join(row.cells)]  # No cell was cut before its end.
+        grid = Grid(page, table, whole, range(len(table.names)))
+        cells = [[grid.value(row, at).strip('\\"') for row in whole] for at in grid.columns]
+        lead = next((at for at, own in enumerate(cells) if sum(cell[:1].isalpha() for cell in own) * 2 > len(own)), 0)
+        things = Counter(cells[lead])
+        if sum(map(bool, map(THING.fullmatch, things))) < max(FEWEST, 0.8 * len(things)):
             continue
-        for at in grid.columns:
-            name, column, unit = _attribute(shown(table.names[at]), wording)
-            needed = r".*\d{4}.*" if name.endswith("when") else r".*[A-Za-z].*"
-            needed = needed if name.endswith("when") or (column in wording.words("with_unit") and not unit) else ".*"
-            told = ((row, thing, value) for row, thing, value in zip(grid.rows, lead, cells[at], strict=True) if name and value)
-            clear = (each for each in told if re.fullmatch(needed, each[2]) and not MARKED.search(each[2]))
-            named = (each for each in clear if " " in each[1] and THING.fullmatch(each[1]) and each[1] != each[2])
-            for row, thing, value in islice(named, PER_COLUMN):
-                text = wording.text(name, column=column, row=thing, unit=unit)
+        names = [shown(name) for name in table.names]
+        for at in (*range(lead), *range(lead + 1, len(names))):
+            told = ((thing, value, row) for thing, value, row in zip(cells[lead], cells[at], whole, strict=True) if value)
+            clear = ((*each, _attribute(names[lead].lower(), names[at], *each[:2], wording)) for each in told)
+            asked = (each for each in clear if each[3] and things[each[0]] == 1 and not MARKED.search(each[1]))
+            for _, value, row, text in islice(asked, PER_COLUMN):
                 yield _candidate(grid, text, "table", "attribute", [row], value)
 
 
-def _attribute(name: str, wording: Wording) -> tuple[str, str, str]:
-    """The template, the noun and the unit of a column that says something of a thing; empty for other columns."""
-    found = re.fullmatch(r"([A-Za-z' -]+?)(?: ?[(\[]((?!in )[a-zµ/%]{1,6}[²³]?)[)\]]| in ([a-z]+[²³]?))?", name)
-    column, unit = (found[1].strip().lower(), found[2] or found[3] or "") if found else ("", "")
-    kinds = {"": "nouns", "_who": "persons", "_when": "events"}
-    template = next((f"attribute{ending}" for ending, of in kinds.items() if column in wording.words(f"attribute_{of}")), "")
-    return template, column, unit and f", in {unit}"
+def _attribute(key: str, column: str, thing: str, value: str, wording: Wording) -> str:
+    """The question about a thing, of which its column says that it is a `key`; empty if these say too little alone."""
+    found = re.fullmatch(str(wording.texts["attribute_column"]), column)
+    say = next((each["say"] for each in wording.texts["things"] if re.fullmatch(each["key"], key)), "")
+    if not found or not THING.fullmatch(thing) or thing == value or not (say or " " in thing):
+        return ""
+    said = fill(say, {"key": key, "row": thing}) if say and key not in thing.lower() else thing
+    parts = {"column": found["name"].strip().lower(), "unit": found["unit"] or found["in"] or "", "row": thing}
+    parts |= {"key": key, "value": value, "year": found["year"] or ""}
+    for rule in wording.texts["attributes"]:
+        if all(re.fullmatch(rule.get(part, "" if part == "year" else ".*"), text) for part, text in parts.items()):
+            return fill(rule["ask"], {**parts, "row": said, "unit": parts["unit"] and f", in {parts['unit']}"})
+    return ""
 
 
 def asks(column: str, value: str, wording: Wording) -> str:
@@ -164,7 +174,7 @@ def asks(column: str, value: str, wording: Wording) -> str:
         return value and ("cell_who" if is_person else f"cell{_of(column, wording)}")
     if value.isdecimal() and value not in "01" and re.fullmatch(r"(?!number)[a-z ]{3,}[a-rtv-z]s", column):
         return "cell_many"
-    return "cell_any" if ASKS.match(column) else ""
+    return "cell_any" if ASKS.match(column) and wording.has("cell_any") else ""
 
 
 def cell_text(key: str, column: str, value: str, wording: Wording) -> str:
@@ -176,7 +186,7 @@ def cell_text(key: str, column: str, value: str, wording: Wording) -> str:
 def is_noun(column: str, wording: Wording) -> bool:
     """True if the name of a column may follow an article: its last word is a measure or a role; in other languages always."""
     if not wording.has("cell_who"):
-        return not ASKS.match(column)
+        return not ASKS.match(column) and bool(re.search(r"[^\W\d_]{3}", column))
     last = column.split()[-1].lower()
     is_measure = last in wording.words("measures") or bool(NOUN.fullmatch(last))
     is_short = column.count(" ") < 2 and " and " not in column
@@ -233,7 +243,7 @@ def _candidate(
 
 def shown(cell: str) -> str:
     """The words of a cell without marks."""
-    return " ".join(re.sub(r"[*_`]+|<br ?/?>|\[([^\]]*)\]\([^)]*\)", r" \1", cell).split())
+    return " ".join(MARKS.sub(r" \1", cell).split()).replace(" ,", ",")
 
 
 def _is_name(text: str) -> bool:

@@ -13,8 +13,8 @@ from rag.core.errors import ConfigError
 from rag.core.text.templates import check_template, fill
 
 FILE, OTHER = "question_templates", "other"
-CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|\s*\([^()]*\)")
-"""A code before a title, or brackets in it."""
+CODE = re.compile(r"^[A-Z]{1,5}[- ]?\d[\w.-]*[:.]?\s+|^\d{1,3}(?:\.|(?:\.\d{1,3})+\.?)\s+|\s*\([^()]*\)")
+"""A code or a number with a dot before a title, or brackets in it."""
 FIELDS = re.findall(r"\w+", "title question term column row key first second heading subject label when unit verb since year")
 
 

@@ -1,13 +1,29 @@
 """Cosines between texts, and between questions and passages, by an embedder."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.core.memo import Recent
 from rag.core.numbers import unit_rows
 from rag.core.roles import Embedder
 from rag.core.types import Query, Vectors
+
+
+class Near:
+    """A check that compares with passages by an embedder, and keeps the vectors of recent ones."""
+
+    embedder: Embedder
+
+    @cached_property
+    def _recent(self) -> Recent[Vectors]:
+        return Recent()
+
+    def passages(self, texts: Sequence[str]) -> list[Vectors]:
+        """The vectors of passages, shape (dimensions,) each."""
+        return self._recent(texts, self.embedder.embed_documents)
 
 
 def nearest(ours: Vectors, theirs: Vectors) -> NDArray[np.float64]:

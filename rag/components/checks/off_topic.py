@@ -3,24 +3,22 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from rag.components.checks.failure_action import check_before_model, finding_before_model
 from rag.components.checks.message_kinds import MessageKinds
-from rag.components.checks.nearness import nearest, question_vectors, wordings
+from rag.components.checks.nearness import Near, nearest, question_vectors, wordings
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
-from rag.core.memo import Recent
 from rag.core.roles import Embedder, Scaled
 from rag.core.text.languages import check_language
 from rag.core.text.stems import Stems
-from rag.core.types import Finding, Query, Ranking, Vectors
+from rag.core.types import Finding, Query, Ranking, Turn
 
 SAYS = {"pleasantry": "this is a pleasantry", "conversation": "this is about the conversation"}
 
 
 @dataclass(frozen=True)
-class OffTopicCheck:
+class OffTopicCheck(Near):
     """Replies to messages that are no question, and abstains for those that share neither words nor meaning with the passages.
 
     `kinds` recognises pleasantries and questions about the conversation by their words, and replies to them; nothing is
@@ -29,7 +27,8 @@ class OffTopicCheck:
     default the floor of the embedder (`Scaled`). Without a floor, only questions that share no stem at all are off topic.
 
     Without passages the check passes. A follow-up of at most `short` stems, or with a word of `leaning`, is also tried
-    together with the last turn of the user; another one names its own topic, and the words of that turn would let it pass.
+    together with the last turn of the user without such a word; another one names its own topic, and the words of that turn
+    would let it pass.
     Questions that share more words need no vectors; passages are embedded in the order of their rank until one reaches the
     floor, and the vectors of recent passages are reused. `on_failure` is refuse or flag.
     """
@@ -63,7 +62,7 @@ class OffTopicCheck:
         """One finding for a message that is declined, or replied to."""
         reader, known = Stems(self.language), list(map(self._kind, queries))
         reasons = ["" if query.history or reader.terms(query.text) else "this asks nothing" for query in queries]
-        queries = [query if self._leans(query.text, reader) else replace(query, history=()) for query in queries]
+        queries = [replace(query, history=self._before(query, reader)) for query in queries]
         shares = [_share(query, ranking, reader) for query, ranking in zip(queries, contexts, strict=True)]
         doubtful = [
             number for number, share in enumerate(shares) if not (known[number] or reasons[number]) and share <= self.words
@@ -74,9 +73,15 @@ class OffTopicCheck:
         rows = zip(known, reasons, strict=True)
         return [[each] if each else [self._finding(reason, "off_topic")] if reason else [] for each, reason in rows]
 
-    def _leans(self, text: str, reader: Stems) -> bool:
-        """Whether a question may depend on the turn before it."""
-        return len(reader.of(text)) <= self.short or not set(self.leaning.split()).isdisjoint(re.findall(r"\w+", text.lower()))
+    def _before(self, query: Query, reader: Stems) -> tuple[Turn, ...]:
+        """The turns of the user up to the last that names a topic; none for a question that does not depend on them."""
+        asked = [turn for turn in query.history if turn.role == "user"]
+        while len(asked) > 1 and self._refers(asked[-1].text):
+            asked.pop()
+        return tuple(asked) if len(reader.of(query.text)) <= self.short or self._refers(query.text) else ()
+
+    def _refers(self, text: str) -> bool:
+        return not set(self.leaning.split()).isdisjoint(re.findall(r"\w+", text.lower()))
 
     def _kind(self, query: Query) -> Finding | None:
         kind, reply = self.kinds.kind(query)
@@ -92,10 +97,6 @@ class OffTopicCheck:
             return self.floor
         return self.embedder.unrelated() if isinstance(self.embedder, Scaled) else None
 
-    @cached_property
-    def _recent(self) -> "Recent[Vectors]":
-        return Recent()
-
     def _cosines(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[float]:
         """The cosine of the nearest passage, or of the first that reaches the floor; 1 without a floor."""
         floor = self._floor
@@ -104,7 +105,7 @@ class OffTopicCheck:
         best, questions = [-1.0] * len(queries), question_vectors(self.embedder, queries)
         for rank in range(max(map(len, contexts), default=0)):
             rest = [number for number, ranking in enumerate(contexts) if best[number] < floor and rank < len(ranking)]
-            passages = self._recent([contexts[number][rank].chunk.text for number in rest], self.embedder.embed_documents)
+            passages = self.passages([contexts[number][rank].chunk.text for number in rest])
             for number, passage in zip(rest, passages, strict=True):
                 best[number] = max(best[number], float(nearest(questions[number], passage[None]).max()))
         return best

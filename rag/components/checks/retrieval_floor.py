@@ -2,21 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.components.checks.failure_action import check_before_model, finding_before_model
-from rag.components.checks.nearness import nearest, question_vectors
+from rag.components.checks.nearness import Near, nearest, question_vectors
 from rag.core.checks import check_number
-from rag.core.memo import Recent
 from rag.core.roles import Embedder
 from rag.core.types import Finding, Query, Ranking
 
 
 @dataclass(frozen=True)
-class RetrievalFloorCheck:
+class RetrievalFloorCheck(Near):
     """Abstains if no passage has a cosine of at least `floor` with the question, by an embedder.
 
     The scores of BM25, fusion and rerankers have no common scale that says how good the best passage is; a cosine has one,
@@ -32,17 +29,13 @@ class RetrievalFloorCheck:
         check_before_model("retrieval_floor", self.on_failure)
         check_number("check.retrieval_floor.floor", self.floor, -1, 1, "a cosine")
 
-    @cached_property
-    def _recent(self) -> Recent[NDArray[np.float32]]:
-        return Recent()
-
     def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
         """One finding for a question whose best passage is below the floor."""
         return [[] if value >= self.floor else [self._finding(value)] for value in self.similarity(queries, contexts)]
 
     def similarity(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[float]:
         """The greatest cosine of a passage with each question, in any of its wordings; -1 without passages."""
-        read = [self._recent([hit.chunk.text for hit in row], self.embedder.embed_documents) for row in contexts]
+        read = [self.passages([hit.chunk.text for hit in row]) for row in contexts]
         asked = question_vectors(self.embedder, queries)
         return [float(nearest(ours, np.array(own)).max()) for ours, own in zip(asked, read, strict=True)]
 

@@ -27,7 +27,8 @@ class MarkdownChunker:
     A block of a kind in `kept` (table, code, quote), with its headings and caption, is not cut up to `whole` characters, even
     if it is longer than `size`; nor is the header of a table with its first row. A longer table is cut between rows, into
     chunks of up to `whole` characters if tables are kept. With `rows`, each group of `rows` rows is a chunk, the first one with
-    caption and header. `overlap` is filled with whole pieces of the chunk before, never with rows.
+    the header, and a caption above is part of the text before the table. `overlap` is filled with whole pieces of the chunk
+    before, never with rows.
 
     `size`, `overlap` and `whole` are tokens of `embedder`, if there is one; the tokens of a chunk are all that touch it.
     """

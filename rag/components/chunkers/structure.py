@@ -54,7 +54,10 @@ class Structure:
         below = ((table.part.start, table.rows[0].start) for table in found if table.rows)
         bonds = sorted([*headed, *((start, body) for start, body in below if body - start < size)])
         heads = {body: start for start, body in headed}
-        kinds = dict(_stretches(text, blocks, found, heads))
+        captions = {table.part.start: table.caption for table in found if table.caption}
+        if rows:  # Every row is read with the caption, so a caption above stays with the text before it.
+            captions = {start: caption for start, caption in captions.items() if start < caption[0]}
+        kinds = dict(_stretches(text, blocks, captions, heads))
         stretches = list(kinds)
         starts = {block.start for block in blocks}
         loose = {start for start in starts.union(start for start, _ in stretches) if not _inside(stretches, start)}
@@ -145,13 +148,12 @@ def _sections(text: str, blocks: Sequence[Part], headed: Sequence[Piece]) -> lis
 
 
 def _stretches(
-    text: str, blocks: Sequence[Part], found: Sequence[Table], heads: Mapping[int, int]
+    text: str, blocks: Sequence[Part], captions: Mapping[int, Piece], heads: Mapping[int, int]
 ) -> Iterator[tuple[Piece, str]]:
     """Tables with captions, quotes with authors, and code, each with its kind and with the headings above it.
 
-    `heads` are the starts of headings by the start of the text below.
+    `captions` are places by the start of the table, `heads` the starts of headings by the start of the text below.
     """
-    captions = {table.part.start: table.caption for table in found if table.caption}
     for block, following in pairwise([*blocks, None]):
         if block is None or block.kind not in KEPT:
             continue
@@ -187,7 +189,7 @@ def _items(text: str, blocks: Sequence[Part]) -> Iterator[int]:
 
 
 def _group_edges(found: Sequence[Table], stretches: Sequence[Piece], after: Sequence[int], count: int) -> Iterator[int]:
-    """The edges of groups of `count` rows; the first begins with headings and caption, the last ends before the next block."""
+    """The edges of groups of `count` rows; the first begins with headings and header, the last ends before the next block."""
     for table in found:
         start, end = stretches[bisect_right(stretches, table.part.start, key=lambda stretch: stretch[0]) - 1]
         yield from (start, *(row.start for row in table.rows[count::count]), after[bisect_left(after, end)])

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rag.core.looks import KINDS, Condensed
 from rag.core.models.typed_reply import Typed, ask_typed, check_names, json_object, typed
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.roles.looking import Condensation, Kept
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Request
@@ -30,10 +30,6 @@ class ModelCondenser:
     def __post_init__(self) -> None:
         check_template("condense.prompt", self.prompt, ("question", "passages"), ("question", "passages"))
         check_template("condense.source", self.source, ("number", "text"), ("number", "text"))
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
         """What the model makes of the passages of each question."""

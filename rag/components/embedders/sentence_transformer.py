@@ -6,7 +6,6 @@ Reimers & Gurevych 2019, "Sentence-BERT". Weights are read from safetensors only
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ import numpy as np
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.memo import once
-from rag.core.models.pinned import PinnedModel, readable
+from rag.core.models.pinned import PinnedComponent, readable
 from rag.core.models.sentence_models import load_model
 from rag.core.models.tokenizers import token_limit, token_offsets, tokenizer
 from rag.core.types import Vectors
@@ -26,7 +25,7 @@ TURN = Lock()
 
 
 @dataclass(frozen=True)
-class SentenceTransformerEmbedder:
+class SentenceTransformerEmbedder(PinnedComponent):
     """Encodes with the pooling, the normalisation and the maximum length of the model.
 
     `model` is a folder or a hub id; a hub id needs a `revision`. The prefixes are added before every text; None takes the
@@ -34,6 +33,7 @@ class SentenceTransformerEmbedder:
     vectors, and on a CPU larger batches are not faster; raise it on a GPU. `cache` is the hub's folder, None for its default.
     """
 
+    role: ClassVar[str] = "embedder"
     runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
     model: str
     revision: str | None = None
@@ -46,15 +46,6 @@ class SentenceTransformerEmbedder:
     def __post_init__(self) -> None:
         check_whole("embedder.runtime.batch_size", self.batch_size, 1)
         self.source  # noqa: B018 - checks the model
-
-    @cached_property
-    def source(self) -> PinnedModel:
-        """The files of the model."""
-        return PinnedModel("embedder", self.model, self.revision, self.cache)
-
-    def fingerprint(self) -> str:
-        """`name@revision`, or a sha256 over the files of a folder."""
-        return self.source.fingerprint()
 
     def window(self) -> int | None:
         """The model's maximum length without special tokens and prefix, from its files; ConfigError if they are not fetched."""

@@ -1,12 +1,13 @@
 """Fields that a config declares, the sources of their values, and the record of a document in the making."""
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, get_args
 
-from rag.components.enrichers.keywords import keywords
 from rag.core.checks import check_choice, check_whole
 from rag.core.corpus import Corpus
 from rag.core.documents import Document, Span
@@ -15,7 +16,9 @@ from rag.core.headings import FRONT, sections
 from rag.core.models.pinned import readable
 from rag.core.records.sets import Cell, Field, FieldFailure, FieldType, Record, RecordSet, RecordTable
 from rag.core.text.field_values import ITEMS, UnfitError, fitted
+from rag.core.text.languages import stop_words
 from rag.core.text.re2_patterns import compiled
+from rag.core.text.stems import Stems
 
 SHORT = 1000
 """The most characters of the beginning of a document, and of the place of a record."""
@@ -186,3 +189,14 @@ def _check_keys(content: object, known: Sequence[str], where: str) -> None:
         raise ConfigError(where, f"is {content!r}", f"a mapping with the keys {', '.join(known)}")
     for key in content:
         check_choice(f"{where}.{key}", key, known)
+
+
+def keywords(text: str, corpus: Corpus, most: int) -> list[str]:
+    """The words of a text that are frequent in it and in at most half of the documents, one per stem, best first."""
+    reader, stop, count = Stems(), stop_words("english_plus"), len(corpus)
+    words = Counter(word for word in map(str.lower, reader.terms(text)) if word.isalpha() and len(word) > 2)
+    held = {word: max(1, corpus.frequency(word)) for word in words if word not in stop}
+    known = {word: times for word, times in held.items() if 2 * times <= count and (times > 1 or words[word] > 1)}
+    best = sorted(known, key=lambda word: (-words[word] * math.log(count / known[word]), word))
+    stems = dict(zip(reader.stems(best[::-1]), best[::-1], strict=True))  # Of the words with a stem the first stays.
+    return [word for word in best if word in stems.values()][:most]

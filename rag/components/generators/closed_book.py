@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.core.checks import check_whole
-from rag.core.roles import CostEstimate, Generator, fingerprint
+from rag.core.roles import CostEstimate, Generator
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Reply, Request
 
@@ -28,10 +28,6 @@ class ClosedBookGenerator:
     def __post_init__(self) -> None:
         check_template("generator.prompt", self.prompt, ("question",))
         check_whole("generator.turns", self.turns, 0)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request."""

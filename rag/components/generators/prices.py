@@ -14,7 +14,8 @@ from rag.core.files import shipped
 from rag.core.models.server_keys import is_local
 
 Prices = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""Host → model → US dollars per million tokens of `prompt` and `completion`, and perhaps the tokens of its `window`."""
+"""Host → model → US dollars per million tokens of `prompt` and `completion`; perhaps the tokens of its `window`, and the
+part of its prices that a `batch` costs."""
 FREE: Mapping[str, float] = {"prompt": 0.0, "completion": 0.0}
 
 DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}\Z")
@@ -61,5 +62,5 @@ def _read(path: Path) -> Prices:
 
 
 def is_price(price: Mapping[str, float]) -> bool:
-    """True for two numbers of at least 0, `prompt` and `completion`, and perhaps a third one, `window`."""
-    return set(price) - {"window"} == set(FREE) and min(map(float, price.values())) >= 0
+    """True for two numbers of at least 0, `prompt` and `completion`, and perhaps a `window` and the share `batch`."""
+    return set(price) - {"window", "batch"} == set(FREE) and min(map(float, price.values())) >= 0

@@ -1,15 +1,74 @@
 """Checks replies for signs of a hijacked model: unknown links and images, invalid citations, its own instructions."""
 
+import html
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from rag.components.guards.leaks import leaks
-from rag.components.guards.links import Held, held_by, is_held, whole, without_escapes
 from rag.components.guards.patterns import compiled
+from rag.components.guards.views import ENTITY
 from rag.core.checks import check_choice, check_whole
 from rag.core.types import Action, Finding, Reply, Request
+
+Held = frozenset[str]
+
+TRAILING = ".,;:!?'\"”’»*_`|)]}>"
+"""Characters after an address: the end of a sentence, of a bracket or of a cell."""
+CITED = re.compile(r"\[\d{1,4}(?:[,;-]\d{1,4}){0,40}")
+"""A citation directly after an address, without its closing bracket."""
+QUOTE_END = re.compile(r"[\s\"'`|]")
+"""The end of a quoted address in a document. In a reply it ends none, because the rest can be part of the link."""
+ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+"""A character that Markdown escapes."""
+
+
+def held_by(texts: Iterable[str], pattern: Any) -> Held:
+    """The normal form of every address in some texts, with and without entities and backslashes."""
+    forms = (form for text in texts for form in {text, without_escapes(text)})
+    matches = (match.group(0) for text in forms for match in pattern.finditer(text))
+    return frozenset(normal_form(part) for match in matches for part in (match, QUOTE_END.split(match, maxsplit=1)[0]))
+
+
+def without_escapes(text: str) -> str:
+    """A text without entities and backslashes, which may hide an address."""
+    return ESCAPED.sub(r"\1", ENTITY.sub(lambda entity: html.unescape(entity[0]), text))
+
+
+def is_held(address: str, held: Held) -> bool:
+    """True if the whole address is one of `held`: a longer one could carry data."""
+    return normal_form(address) in held
+
+
+def normal_form(address: str) -> str:
+    """An address without http(s)://, `www.` and a final slash, for comparison.
+
+    The host is in lower case; the rest keeps its case, which could carry data.
+    """
+    bare = whole(address.strip().strip("<>"))
+    for start in ("https://", "http://", "//"):
+        if bare.lower().startswith(start):
+            bare = bare[len(start) :]
+            break
+    end = next((place for place, character in enumerate(bare) if character in "/?#"), len(bare))
+    return bare[:end].lower().removeprefix("www.") + bare[end:].rstrip("/")
+
+
+def whole(address: str) -> str:
+    """An address without the punctuation and the citations after it."""
+    end = _before(address, len(address))
+    while (start := address.rfind("[", 0, end)) > 0 and CITED.fullmatch(address, start, end):
+        end = _before(address, start)
+    return address[:end]
+
+
+def _before(address: str, end: int) -> int:
+    """The offset at which the punctuation before `end` begins."""
+    while end and address[end - 1] in TRAILING:
+        end -= 1
+    return end
+
 
 KINDS = ("image", "html", "reference", "link", "url", "citation", "mark")
 LOADED = ("image", "html", "reference", "link", "url")
@@ -140,3 +199,42 @@ def _blank(text: str, places: Sequence[tuple[int, int]]) -> str:
     kept = zip([0, *(end for _, end in places)], [*(start for start, _ in places), len(text)], strict=True)
     blanks = [*(" " * (end - start) for start, end in places), ""]
     return "".join(text[start:end] + blank for (start, end), blank in zip(kept, blanks, strict=True))
+
+
+WORD = re.compile(r"\w+")
+QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»|`[^`\n]{1,400}`")
+
+Gram = tuple[str, ...]
+
+
+def leaks(request: Request, text: str, length: int) -> list[tuple[int, int]]:
+    """The places of `length` or more words in a row that a text repeats from a system message and from nothing else."""
+    system = [QUOTED.sub("\n", message.content) for message in request.messages if message.role == "system"]
+    public = [request.query.text, *(chunk.text for chunk in request.contexts)]
+    secret = _grams(system, length) - _grams(public, length)
+    words = [(match[0].casefold(), *match.span()) for match in WORD.finditer(text)]
+    covered = [
+        place
+        for place in range(len(words) - length + 1)
+        if secret and tuple(word for word, _, _ in words[place : place + length]) in secret
+    ]
+    return [(words[first][1], words[last + length - 1][2]) for first, last in _runs(covered, length)]
+
+
+def _grams(texts: Iterable[str], length: int) -> set[Gram]:
+    grams: set[Gram] = set()
+    for text in texts:
+        words = [match[0].casefold() for match in WORD.finditer(text)]
+        grams |= set(zip(*(itertools.islice(words, first, None) for first in range(length)), strict=False))
+    return grams
+
+
+def _runs(places: list[int], length: int) -> list[tuple[int, int]]:
+    """The first and last place of each run of places whose `length` words touch or overlap."""
+    runs: list[tuple[int, int]] = []
+    for place in places:
+        if runs and place <= runs[-1][1] + length:
+            runs[-1] = (runs[-1][0], place)
+        else:
+            runs.append((place, place))
+    return runs

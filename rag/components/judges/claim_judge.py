@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from rag.core.assessments import Case, Spent, Verdict
 from rag.core.checks import check_number, check_whole
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.text.refusals import refusals
 
 
@@ -49,10 +49,6 @@ class ModelJudge(ClaimJudge, ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_whole("judge.attempts", self.attempts, 1)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case."""

@@ -7,26 +7,29 @@ with a changed word are set by hand, because the labels have few of them.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.judges.assertions import quoting_claims
 from rag.components.judges.claim_judge import ClaimJudge
 from rag.components.judges.measures import BY_HAND, MEASURES, QUOTED, SIGNS, Measured, gathered, measure
 from rag.components.judges.mix import BIAS, fitted, mixed
-from rag.components.judges.passages import Passages, TokenEncoder, TokenVectors
-from rag.components.judges.relevance import NAMES, related
+from rag.components.judges.passages import Passages, TokenVectors, quoting_claims
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.checks import check_whole
+from rag.core.encoded_passages import TokenEncoder
 from rag.core.errors import ConfigError
 from rag.core.memo import Recent
+from rag.core.numbers import unit_rows
 from rag.core.progress import blocks
 from rag.core.text.citations import without_markers
+from rag.core.text.sentences import blocks as paragraphs
+from rag.core.text.sentences import sentences
+from rag.core.text.values.words import words
 
 Floats = NDArray[np.float64]
 Weights = Mapping[str, float]
@@ -45,7 +48,7 @@ class LocalJudge(ClaimJudge):
     `weights` are the log-odds of each measure, which is in [0, 1], and a `bias`. A claim that a context contains word for word
     has support 1. Vectors are compared with at most `most` sentences. `fitted_on` maps the sha256 of each file of labels behind
     the weights to the weights fitted to the other files: a card on these labels uses those. The question is not used for
-    claims. `relevance` are the log-odds of the relevance of a text to a question (`rag.components.judges.relevance`), and a
+    claims. `relevance` are the log-odds of the relevance of a text to a question (`rag.components.judges.local`), and a
     bias.
     """
 
@@ -77,10 +80,6 @@ class LocalJudge(ClaimJudge):
     @cached_property
     def _recent(self) -> TokenVectors:
         return Recent()
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the encoder."""
-        return self.encoder.fingerprint()
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case."""
@@ -137,3 +136,50 @@ class LocalJudge(ClaimJudge):
             measured = [(start, end, measure(text, passages, self.encoder, self.most)) for start, end, text in texts]
             # "Yes." before a claim is not a claim; alone it is a claim that cannot be judged.
             yield [claim for claim in measured if not math.isnan(claim[2].values[0])] or measured, abstained
+
+
+NAMES = ("cosine", "words")
+"""The measures: the greatest cosine of the question with the text or a sentence of it, and the share of its words there."""
+MOST = 2
+"""The number of sentences of a text whose vectors are compared: those that share the most words with the question."""
+
+
+def related(pairs: Sequence[tuple[str, str]], encoder: TokenEncoder, weights: Mapping[str, float]) -> list[float]:
+    """The relevance of each text to its question in [0, 1]; 0 if one of them has no word to compare."""
+    measures = measured(pairs, encoder)
+    values = np.where(np.isnan(measures).any(axis=1), 0.0, mixed(np.nan_to_num(measures), NAMES, weights))
+    return [float(value) for value in values]
+
+
+def measured(pairs: Sequence[tuple[str, str]], encoder: TokenEncoder) -> Floats:
+    """The measures of each (question, text), shape (pairs, NAMES), in [0, 1]; NaN if one of them has no word to compare."""
+    wanted = {question: _stems(question) for question, _ in pairs}
+    parts = [pieces(text, wanted[question]) if wanted[question] else [] for question, text in pairs]
+    asked = list(dict.fromkeys(question for (question, _), own in zip(pairs, parts, strict=True) if own))
+    compared = list(dict.fromkeys(piece for own in parts for piece in own))
+    measures = np.full((len(pairs), len(NAMES)), np.nan)
+    if not compared:
+        return measures
+    # One batch: an embedder with stored vectors writes one entry per call.
+    ours, theirs = unit_rows(encoder.embed_queries(asked)), unit_rows(encoder.embed_documents(compared))
+    question_row, piece_row = ({text: row for row, text in enumerate(texts)} for texts in (asked, compared))
+    for number, ((question, text), own) in enumerate(zip(pairs, parts, strict=True)):
+        if own:
+            cosine = float((theirs[[piece_row[piece] for piece in own]] @ ours[question_row[question]]).max())
+            shared = len(wanted[question] & _stems(text)) / len(wanted[question])
+            measures[number] = max(0.0, min(1.0, cosine)), shared
+    return measures
+
+
+def pieces(text: str, wanted: Collection[str]) -> list[str]:
+    """The text and its MOST sentences with the most of the wanted words, each once; empty for a text without words."""
+    if not words(text):
+        return []
+    spans = (span for block in paragraphs(text) for span in sentences(text, block))
+    shared = [(len(_stems(own) & set(wanted)), own) for own in (text[start:end] for start, end in spans)]
+    return list(dict.fromkeys([text, *(own for count, own in sorted(shared, key=lambda scored: -scored[0])[:MOST] if count)]))
+
+
+@lru_cache(maxsize=1 << 14)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word.stem for word in words(text) if word.meaning)

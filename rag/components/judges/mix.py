@@ -47,14 +47,11 @@ def fitted(measures: Floats, labels: NDArray[np.bool_], signs: Mapping[str, int]
         margin = target * (scaled @ values[1:] + values[0])
         slope = -target * 0.5 * (1 - np.tanh(margin / 2)) * cost
         ridge = np.concatenate([[0.0], values[1:]])
-        return float(cost @ np.logaddexp(0, -margin) + ridge @ ridge / 2), _gradient(slope, scaled) + ridge
+        gradient = np.concatenate([[slope.sum()], slope @ scaled]) + ridge
+        return float(cost @ np.logaddexp(0, -margin) + ridge @ ridge / 2), gradient
 
     bounds = [(None, None), *((0.0, None) if sign > 0 else (None, 0.0) for sign in signs.values())]
     solution = minimize(loss, np.zeros(len(bounds)), jac=True, bounds=bounds, method="L-BFGS-B").x
     weights = np.where(varies, solution[1:] / np.where(varies, spread, 1.0), 0.0)
     bias = solution[0] - float(weights @ mean)
     return {BIAS: round(float(bias), 4)} | {name: round(float(weight), 4) for name, weight in zip(signs, weights, strict=True)}
-
-
-def _gradient(slope: Floats, scaled: Floats) -> Floats:
-    return np.concatenate([[slope.sum()], slope @ scaled])

@@ -6,7 +6,7 @@ only, and no code of a repository is run.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from rag.components.judges.passages import WINDOW, Passages
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.models.pinned import PinnedModel, readable
+from rag.core.models.pinned import PinnedComponent, readable
 from rag.core.models.sentence_models import load_cross_encoder
 from rag.core.progress import blocks
 from rag.core.text.citations import without_markers
@@ -31,7 +31,7 @@ TURN = Lock()
 
 
 @dataclass(frozen=True)
-class NliJudge(ClaimJudge):
+class NliJudge(PinnedComponent, ClaimJudge):
     """Support is the greatest probability of entailment by one of the `most` passages that share the rarest words.
 
     `model` is a folder or a hub id with a `revision`; one of its labels begins with `entail`. A passage is three sentences in a
@@ -40,6 +40,7 @@ class NliJudge(ClaimJudge):
     entailment). `batch_size` is 1 because padding changes the last bits of a score.
     """
 
+    role: ClassVar[str] = "judge"
     runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
     languages: ClassVar[tuple[str, ...]] = ("english",)
     model: str
@@ -57,15 +58,6 @@ class NliJudge(ClaimJudge):
             check_whole(f"judge.{where}", value, 1)
         check_template("judge.relevance", self.relevance, ("question",))
         self.source  # noqa: B018 - checks the model
-
-    @cached_property
-    def source(self) -> PinnedModel:
-        """The files of the model."""
-        return PinnedModel("judge", self.model, self.revision, self.cache)
-
-    def fingerprint(self) -> str:
-        """`name@revision`, or a sha256 over the files of a folder."""
-        return self.source.fingerprint()
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case."""

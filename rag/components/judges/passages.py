@@ -1,21 +1,22 @@
 """The sentences of the contexts with the rarity of their words, with which claims are compared."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.assessments import QuotedPassage
+from rag.core.encoded_passages import TokenEncoder
 from rag.core.memo import Recent
-from rag.core.text.sentences import blocks, sentences
+from rag.core.text.refusals import claims
+from rag.core.text.sentences import Piece, blocks, sentences
 from rag.core.text.values.words import Word, words
-from rag.core.types import Vectors
 
 WINDOW = 3
 """The number of sentences in a passage."""
@@ -25,30 +26,6 @@ NEAR = 3
 
 TokenVectors = Recent[NDArray[np.float32]]
 """Token vectors of sentences, each of shape (tokens, dimensions)."""
-
-
-class TokenEncoder(Protocol):
-    """An embedder with token vectors."""
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One row per text."""
-        ...
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """One row per question."""
-        ...
-
-    def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """One array of shape (tokens, dimensions) per text, rows of length 1, without special tokens."""
-        ...
-
-    def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        """The characters [start, end) of every token."""
-        ...
-
-    def fingerprint(self) -> str:
-        """The model behind the vectors."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -165,3 +142,24 @@ def _read(text: str) -> list[tuple[int, int, tuple[tuple[Word, ...], frozenset[s
 def _stemmed(text: str) -> tuple[tuple[Word, ...], frozenset[str]]:
     found = tuple(words(text))
     return found, frozenset(stem for word in found for stem in (word.stem, *word.also))
+
+
+JOINT = re.compile(
+    r",\s+|;\s+|\s+(?:and|but|while|when|which|who|where|because|after|before|although|with|as)\s+", re.IGNORECASE
+)
+"""The end of a clause and the beginning of the next one."""
+QUOTATION = re.compile(r"(?<=[\"“«])(?:[^\"“”«»\s]+\s+){3,}[^\"“”«»\s]+(?=[\"”»])")
+"""Four or more words between quotation marks."""
+
+
+def quoting_claims(text: str, abstentions: Sequence[re.Pattern[str]]) -> tuple[list[Piece], bool]:
+    """The claims of a text, each followed by its quotations, which are claims too, and whether the text abstains."""
+    sentences, abstained = claims(text, abstentions)
+    quotations = ((piece, [match.span() for match in QUOTATION.finditer(text, *piece)]) for piece in sentences)
+    return [claim for piece, inner in quotations for claim in (piece, *inner)], abstained
+
+
+def clauses(text: str) -> list[Piece]:
+    """A sentence cut at commas and conjunctions: pieces [start, end) that cover the whole sentence."""
+    cuts = [0, *(joint.end() for joint in JOINT.finditer(text)), len(text)]
+    return [(start, end) for start, end in pairwise(cuts) if end > start]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.models.chat import Given, ask, spent
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.text.languages import check_language
 from rag.core.text.statements import fitting, pieces, read_statement
 from rag.core.text.templates import check_template, fill
@@ -103,10 +103,6 @@ class ModelSummary:
     @property
     def _fallback(self) -> PickedSentences:
         return PickedSentences(self.language, self.turn_format)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def summarise(self, olders: Sequence[Older], tokens: int) -> list[Summary]:
         """The summaries of the model, cut to `tokens` tokens."""

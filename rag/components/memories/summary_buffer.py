@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from rag.components.memories.summaries import Older, Summarizer, Summary
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
-from rag.core.roles import fingerprint
 from rag.core.text.statements import Exchange, exchanges
 from rag.core.text.tokens import count
 from rag.core.types import Query, Recalled
@@ -49,10 +48,6 @@ class SummaryBufferMemory:
             raise ConfigError("memory.turns", "has no limit, and memory.tokens has none", "a limit, or memory=buffer")
         check_number("memory.keep", self.keep, 0, 1)
         check_whole("memory.summary_tokens", self.summary_tokens, 1)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the summarizer."""
-        return fingerprint(self.summarizer)
 
     def recall(self, queries: Sequence[Query]) -> list[Recalled]:
         """The summary and the last turns of every history."""

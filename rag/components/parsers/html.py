@@ -14,6 +14,12 @@ CHARSET = re.compile(rb"""<(?:meta[^>]{1,200}?charset|\?xml[^>]{1,100}?encoding)
 SITE = "//nav | //aside | //form | //iframe | //script[@src] | //*[@role='navigation'] | //link[@rel='canonical']"
 SITE += " | //meta[starts-with(@property, 'og:')]"
 """Elements of web sites; a page without them is a document that some program wrote."""
+NAMED, BETWEEN = "//head/title/text() | //meta[@property='og:title']/@content", re.compile(r"\s(?:[|–—·-]|::)\s")
+"""The titles that a page gives itself, and what stands between them and the name of the site."""
+FIRST = 5
+"""Headings of an article among which its title may be."""
+MARKS, OWN = ("#", "¶", "§", "🔗", ""), "//a[starts-with(@href, '#')]"
+"""The texts of links from a heading to itself, and links into the page."""
 FRAME, TITLES = "//nav | //aside | //form | //header | //footer", "//h1 | //h2 | //h3"
 MORE = 1.02
 """How much longer the paragraphs of an article may be when it is read again."""
@@ -45,6 +51,9 @@ class HtmlParser:
 
     def _parsed(self, text: str, note: str) -> Parsed:
         tree = tree_of(text)
+        for link in tree.xpath(OWN):
+            if not len(link) and shown_text(link).strip() in MARKS:
+                link.drop_tree()
         body = tree.find("body")
         whole = one_line(shown_text(body)) if body is not None else ""
         found, metadata = _article(tree) if self.article and _is_site(tree) else (None, _stated(tree))
@@ -84,7 +93,13 @@ def _article(tree: Any) -> tuple[Any | None, dict[str, Value | None]]:
         again: Any = bare_extraction(frame, fast=True, include_comments=False, include_formatting=True)
         if again is not None and _prose(again.body) <= MORE * _prose(found):
             found = again.body
-    return found, {"title": page.title, "author": page.author, "date": page.date}
+    named = " | ".join(map(one_line, tree.xpath(NAMED))).casefold()
+    heads = [head for head in (one_line(shown_text(node)) for node in found.iter("head")) if head]
+    own = (head for part in BETWEEN.split(named) for head in heads[:FIRST] if head.casefold() == part)
+    title = next(own, page.title or "")
+    if heads and named and title.casefold() not in named:
+        title = heads[0]  # The heading of a menu looked like the title.
+    return found, {"title": title, "author": page.author, "date": page.date}
 
 
 def _prose(body: Any) -> int:

@@ -100,6 +100,8 @@ class HtmlBlocks:
             self.text.code("".join(_texts(node)))
         elif tag in ("br", "lb"):
             self._words.append("\n")
+        elif tag == "code" and (words := one_line(shown_text(node))) and "`" not in words:
+            self._words.append(f"`{words}`")
         else:
             self._read(node)
         if tag in BLOCKS:

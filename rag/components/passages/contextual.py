@@ -10,7 +10,7 @@ from rag.core.assessments import Spent
 from rag.core.checks import check_whole
 from rag.core.corpus import Corpus
 from rag.core.models.chat import Given, ask, spent
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.text.refusals import refused
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
@@ -45,10 +45,6 @@ class ContextualText:
         check_template("passage.prompt", self.prompt, ("document", "chunk"), ("document", "headings", "chunk"))
         check_whole("passage.document_chars", self.document_chars, 2)
         check_whole("passage.longest", self.longest, SHORTEST)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def texts(self, corpus: Corpus) -> Sequence[str]:
         """The texts of `written`."""

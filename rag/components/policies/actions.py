@@ -1,15 +1,37 @@
 """What the replies of an agent ask for, and the tables and results of records as texts."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from rag.components.policies.replies import search_text
 from rag.core.errors import closest
 from rag.core.models.typed_reply import check_names, json_object
 from rag.core.record_json import query_of
 from rag.core.records.queries import RecordQuery, Result, described
 from rag.core.records.sets import RecordSet, RecordTable
 from rag.core.text.stems import Stems
+
+SHORTEST = 3
+"""Characters of the shortest text that is searched for."""
+
+
+def search_text(value: Any, longest: int) -> str:
+    """A text to search for, on one line."""
+    if not isinstance(value, str):
+        raise ValueError(f"has {value!r:.80}, which is not a text to search for")
+    text = " ".join(value.split())
+    if not SHORTEST <= len(text) <= longest:
+        raise ValueError(f"has a text of {len(text)} characters to search for, and {SHORTEST} to {longest} are allowed")
+    return text
+
+
+def search_texts(reply: str, name: str, longest: int) -> list[str]:
+    """The texts of `{name: ["…"]}`."""
+    found = json_object(reply)
+    check_names(found, [name])
+    if not isinstance(found.get(name), list):
+        raise ValueError(f"has no list of {name}")
+    return [search_text(text, longest) for text in found[name]]
+
 
 LISTED = 20
 """The most values of a result that a model is shown."""

@@ -12,7 +12,7 @@ from rag.core.errors import UserError
 from rag.core.rankings import Rankings
 from rag.core.records.display import described_table
 from rag.core.records.queries import RecordQuery
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.roles.looking import Looked, Tools
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
@@ -20,7 +20,9 @@ from rag.core.types import Message, Query, Request
 SOME = 4
 """The values of a field that a model is shown."""
 SILENCE = 2
-"""After so many failed requests in a row the agent ends with what was found."""
+"""After so many failed requests, or repeated calls, in a row the agent ends with what was found."""
+AGAIN = "repeated"
+"""The failure of a call that repeats an earlier one."""
 REPEATED = 1000
 """The characters of its own reply that the model is shown again."""
 
@@ -85,24 +87,20 @@ class Agent:
         """The most requests for one question."""
         return self.calls
 
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
-
     def look(self, query: Query, tools: Tools) -> Looked:
         """The passages of all searches in one ranking against the question, and the results of records."""
-        trail, silent = Trail(tools, self.tokens), 0
+        trail, idle = Trail(tools, self.tokens), 0
         found = trail.search(tools.sought.texts)
         turn = Turn(trail, [], {text.casefold() for text in (*tools.sought.texts, *EXAMPLE.findall(self.instruction))})
         turn.messages += self._opening(tools, self._passages(found, turn))
         for _ in range(self.calls):
             asked = trail.ask(self.generator, Request(query, (), tuple(turn.messages)))
-            silent = silent + 1 if asked.failure else 0
             if asked.failure:
                 trail.note("think", "", failure=asked.failure, asked=asked)
-                if trail.stopped or silent >= SILENCE:
-                    break
             elif not self._acted(asked, turn):
+                break
+            idle = idle + 1 if asked.failure or trail.steps[-1].failure == AGAIN else 0
+            if trail.stopped or idle >= SILENCE:
                 break
         else:
             trail.note("stop", "", f"the cap of {self.calls} calls")
@@ -137,7 +135,7 @@ class Agent:
         """The result of a call of a tool, or why there is none, as the model may read it."""
         call = action.query.casefold() if isinstance(action, SearchAction) else action.query
         if call in turn.done:
-            turn.trail.note(action.tool, shown(action), failure="repeated")
+            turn.trail.note(action.tool, shown(action), failure=AGAIN)
             return fill(self.problem, {"why": self.words["repeated"]})
         turn.done.add(call)
         if isinstance(action, SearchAction):

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rag.components.policies.actions import search_texts
 from rag.components.policies.gap_loop import GAPS, PARTS, GapLoop, Texts
-from rag.components.policies.replies import search_texts
 from rag.components.policies.trail import Trail, within
 from rag.core.checks import check_whole
 from rag.core.looks import Act
 from rag.core.rankings import Rankings
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.roles.looking import Tools
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
@@ -51,10 +51,6 @@ class ModelGapLoop(GapLoop):
     def most_calls(self) -> int:
         """The most requests for one question."""
         return self.decompose + (self.rounds if self.gaps else 0)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def trail(self, tools: Tools) -> Trail:
         """A trail within the budget in tokens."""

@@ -7,8 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
-from rag.components.policies.gap_loop import GapLoop, Texts
-from rag.components.policies.names import WORD, names
+from rag.components.policies.gap_loop import WORD, GapLoop, Texts, names
 from rag.components.policies.trail import Trail
 from rag.core.checks import check_whole
 from rag.core.corpus import Corpus

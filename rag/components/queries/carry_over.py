@@ -1,8 +1,9 @@
 """Adds the words of the topic to a follow-up question, taken from earlier turns by rules, without a model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from rag.components.queries.words import Language, Term, language
 from rag.core.checks import check_number, check_whole
@@ -22,6 +23,7 @@ class Topic:
 class CarryOver:
     """Searches for a follow-up together with the terms of the topic.
 
+    `words` are the lists of `rag.components.queries.words.Language` by language; a language without lists has the first ones.
     A question depends on earlier turns if it begins with one of `openers`, if it has one of `hints` with fewer than `enough`
     terms and no name before it, or if it has at most `short` terms and no name. A question without any term of its own, such as
     a wish for more, is searched for as the question before it was. Every other question is searched for as typed.
@@ -32,9 +34,7 @@ class CarryOver:
     those with at least `share` of the greatest weight. With `answers` above 0, each name in an answer adds that much.
     """
 
-    light: str
-    hints: str
-    openers: Sequence[str] = ()
+    words: Mapping[str, Mapping[str, Any]]
     language: str = "english"
     short: int = 2
     enough: int = 2
@@ -45,7 +45,6 @@ class CarryOver:
     named: float = 1.5
     leaning: float = 0.5
     answers: float = 0.0
-    languages: Sequence[str] = ("english",)
 
     def __post_init__(self) -> None:
         check_language("queries.language", self.language)
@@ -56,10 +55,14 @@ class CarryOver:
         for name, lowest in (("most", 1), ("short", 0), ("enough", 1)):
             check_whole(f"queries.{name}", getattr(self, name), lowest)
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages with lists of words."""
+        return tuple(self.words)
+
     @cached_property
-    def words(self) -> Language:
-        """The words of the language that the rules use."""
-        return language(self.light, self.hints, self.openers, self.language)
+    def _read(self) -> Language:
+        return language(self.words.get(self.language) or next(iter(self.words.values()), {}), self.language)
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
         """Dependent questions with the terms of their topic, others as typed."""
@@ -67,7 +70,7 @@ class CarryOver:
 
     def _sought(self, query: Query) -> Sought:
         before = next((at for at in reversed(range(len(query.history))) if query.history[at].role == "user"), None)
-        if before is not None and not self.words.terms(query.text):
+        if before is not None and not self._read.terms(query.text):
             return self._sought(Query(query.query_id, query.history[before].text, query.history[:before]))
         carried = self.carried(query) if query.history else []
         text = " ".join([query.text.strip(), *carried]) if carried else query.text
@@ -75,7 +78,7 @@ class CarryOver:
 
     def carried(self, query: Query) -> list[str]:
         """The terms that are added to a question, in the order of their first mention."""
-        own = self.words.terms(query.text)
+        own = self._read.terms(query.text)
         if not self._depends(query.text, own):
             return []
         topic = self._topic(query.history)
@@ -87,7 +90,7 @@ class CarryOver:
         return [topic.written[stem] for stem in enough if stem in best]
 
     def _depends(self, text: str, own: Sequence[Term]) -> bool:
-        return self.words.hinted(text, self.enough) or (len(own) <= self.short and not any(term.named for term in own))
+        return self._read.hinted(text, self.enough) or (len(own) <= self.short and not any(term.named for term in own))
 
     def _topic(self, history: Sequence[Turn]) -> Topic:
         topic = Topic({}, {})
@@ -95,17 +98,17 @@ class CarryOver:
             if turn.role == "user":
                 self._update(topic, turn.text)
             elif self.answers:
-                named = [term for term in self.words.terms(turn.text) if term.named]
+                named = [term for term in self._read.terms(turn.text) if term.named]
                 _add(topic, named, self.answers)
         return topic
 
     def _update(self, topic: Topic, text: str) -> None:
-        own = self.words.terms(text)
+        own = self._read.terms(text)
         depends = bool(topic.weights) and self._depends(text, own)
         new = bool(own) and not depends and not {term.stem for term in own} & topic.weights.keys()
         fade = self.decay * (self.switch if new else 1.0)
         topic.weights.update({stem: weight * fade for stem, weight in topic.weights.items()})
-        for run in self.words.runs(text):
+        for run in self._read.runs(text):
             weight = self.named if any(term.named for term in run) else 1.0
             _add(topic, run, weight * (self.leaning if depends else 1.0))
 

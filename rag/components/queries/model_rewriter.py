@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rag.core.checks import check_whole
 from rag.core.models.chat import Given, ask, spent
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request, Sought, Turn
 
@@ -47,10 +47,6 @@ class ModelRewriter:
         check_template("queries.turn_format", self.turn_format, ("text",))
         for name, lowest in (("turns", 1), ("turn_chars", 1), ("longest", SHORTEST)):
             check_whole(f"queries.{name}", getattr(self, name), lowest)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
         """The texts to search for; a reply that cannot be used leaves the question as typed, with a note."""

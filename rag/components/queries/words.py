@@ -1,7 +1,7 @@
 """The words of a question: terms of its topic, and hints such as pronouns that refer to earlier turns."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,12 +29,15 @@ class Term:
 class Language:
     """The words of a language: `light` words have no topic, `hints` refer to something in earlier turns.
 
-    A question that begins with one of `openers` continues an earlier one.
+    A question that begins with one of `openers` continues an earlier one. `articles` are hints where no term comes next.
+    Without `capitals`, a capital begins any noun, and no name.
     """
 
     light: frozenset[str]
     hints: frozenset[str]
     openers: tuple[str, ...]
+    articles: frozenset[str]
+    capitals: bool
     stemmer: str
 
     @cached_property
@@ -63,15 +66,18 @@ class Language:
 
         A hint after a name, or after `enough` terms, of the same text refers to those and does not count.
         """
-        words = [_normalised(word[0]) for word in WORD.finditer(text)]
+        found = list(WORD.finditer(text))
+        words = [_normalised(word[0]) for word in found]
         start = " ".join(words)
         if any(start == opener or start.startswith(f"{opener} ") for opener in self.openers):
             return True
         named = {_normalised(term.text): term.named for term in self.terms(text)}
         for place, word in enumerate(words):
             before = {earlier for earlier in words[:place] if earlier in named}
-            # After other words, `that` begins a clause.
-            if word in self.hints and (word != "that" or not place):
+            # After other words, `that` begins a clause; a capital inside a sentence is polite, or a name: `Ihnen`, `IT`.
+            if (word in self.hints or self._stands_alone(words, place)) and (word != "that" or not place):
+                if place and found[place][0][0].isupper():
+                    continue
                 return len(before) < enough and not any(named[earlier] for earlier in before)
         return False
 
@@ -81,23 +87,27 @@ class Language:
     def _term(self, text: str, word: re.Match[str]) -> Term:
         written, stem = POSSESSIVE.sub("", word[0]), _normalised(word[0])
         stem = self._stemmer.stemWord(stem) if self._stemmer else stem
-        return Term(written, stem, _is_name(text, word))
+        return Term(written, stem, _is_name(text, word, self.capitals))
+
+    def _stands_alone(self, words: list[str], place: int) -> bool:
+        return words[place] in self.articles and (place + 1 == len(words) or self._is_light(words[place + 1]))
 
 
-def language(light: str, hints: str, openers: Sequence[str], stemmer: str) -> Language:
-    """A Language from the word lists of a config, separated by blanks; hints are light words too."""
-    leaning = frozenset(hints.lower().split())
-    return Language(frozenset(light.lower().split()) | leaning, leaning, tuple(map(str.lower, openers)), stemmer)
+def language(lists: Mapping[str, Any], stemmer: str) -> Language:
+    """A Language from the word lists of a config, separated by blanks; hints and articles are light words too."""
+    light, hints, articles = (frozenset(str(lists.get(name, "")).lower().split()) for name in ("light", "hints", "articles"))
+    openers = tuple(map(str.lower, lists.get("openers", ())))
+    return Language(light | hints | articles, hints, openers, articles, bool(lists.get("capitals", True)), stemmer)
 
 
 def _normalised(word: str) -> str:
     return POSSESSIVE.sub("", word.lower()).replace("’", "'")
 
 
-def _is_name(text: str, word: re.Match[str]) -> bool:
+def _is_name(text: str, word: re.Match[str], capitals: bool) -> bool:
     """True for a capital inside a sentence, all capitals, or a digit; numbers below 100 are too common to be names."""
     written = word[0]
     if any(letter.isdigit() for letter in written):
         return not SMALL_NUMBER.fullmatch(written)
     first = word.start() == 0 or SENTENCE_ENDS.search(text[: word.start()])
-    return written.isupper() or (written[0].isupper() and not first)
+    return written.isupper() or (capitals and written[0].isupper() and not first)

@@ -6,14 +6,14 @@ a pinned revision or from a folder; weights are read from safetensors only, and 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
 
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.models.pinned import PinnedModel, readable
+from rag.core.models.pinned import PinnedComponent, readable
 from rag.core.models.sentence_models import load_cross_encoder
 
 TURN = Lock()
@@ -21,7 +21,7 @@ TURN = Lock()
 
 
 @dataclass(frozen=True)
-class CrossEncoderReranker:
+class CrossEncoderReranker(PinnedComponent):
     """The logit of the model's only label. A sigmoid would keep the order, but give the best passages tied scores.
 
     `model` is a folder or a hub id; a hub id needs a `revision`. Question and passage together are cut to `max_length`
@@ -36,21 +36,13 @@ class CrossEncoderReranker:
     batch_size: int = 1
     cache: str | None = None
     pairwise: ClassVar[bool] = True
+    role: ClassVar[str] = "reranker"
     runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
 
     def __post_init__(self) -> None:
         check_whole("reranker.max_length", self.max_length, 1)
         check_whole("reranker.runtime.batch_size", self.batch_size, 1)
         self.source  # noqa: B018 - checks the model
-
-    @cached_property
-    def source(self) -> PinnedModel:
-        """The files of the model."""
-        return PinnedModel("reranker", self.model, self.revision, self.cache)
-
-    def fingerprint(self) -> str:
-        """`name@revision`, or a sha256 over the files of a folder."""
-        return self.source.fingerprint()
 
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]

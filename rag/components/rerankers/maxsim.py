@@ -8,29 +8,17 @@ All token vectors are rounded to int8, whether a passage was encoded before any 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.checks import check_number
-from rag.core.encoded_passages import TokenRows, rounded
+from rag.core.encoded_passages import TokenEncoder, TokenRows, rounded
 from rag.core.errors import ConfigError
 from rag.core.memo import Recent
 from rag.core.numbers import mean
-from rag.core.roles import Windowed
-
-
-class TokenEncoder(Protocol):
-    """An embedder with a vector per token."""
-
-    def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """One array of shape (tokens, dimensions) per text, rows of length 1, without special tokens."""
-        ...
-
-    def fingerprint(self) -> str:
-        """The name or hash of the model."""
-        ...
+from rag.core.roles import Windowed, fingerprint
 
 
 @dataclass(frozen=True)
@@ -53,10 +41,6 @@ class MaxSimReranker:
             raise ConfigError("reranker.encoder", what, "an embedder with embed_tokens, such as MiniLmEmbedder")
         check_number("reranker.runtime.cache_mb", self.cache_mb, 0, hint="megabytes, 0 for no cache")
 
-    def fingerprint(self) -> str:
-        """The fingerprint of the encoder."""
-        return self.encoder.fingerprint()
-
     def window(self) -> int | None:
         """The window of the encoder: later tokens are not compared. ConfigError if the encoder has none."""
         return self._windowed.window()
@@ -75,7 +59,7 @@ class MaxSimReranker:
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> list[list[float]]:
         """A score per pair that depends only on the two texts."""
-        cache = _cache(self.fingerprint(), self.cache_mb)
+        cache = _cache(fingerprint(self.encoder), self.cache_mb)
         return [self._scores(query, texts, cache) for query, texts in zip(queries, passages, strict=True)]
 
     def _scores(self, query: str, texts: Sequence[str], cache: Recent[TokenRows]) -> list[float]:

@@ -10,7 +10,7 @@ from rag.core.checks import check_whole
 from rag.core.look_checks import check_shape, one_line
 from rag.core.looks import Shape
 from rag.core.models.typed_reply import Typed, ask_typed, typed
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.roles.looking import Asked, Shaped
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Request
@@ -54,10 +54,6 @@ class ModelShaper:
         check_template("shape.audit_prompt", self.audit_prompt, ("question", "passages"), (*ANCHORS, "shape", "passages"))
         for name in ("longest", "passage_chars"):
             check_whole(f"shape.{name}", getattr(self, name), 1)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
         """The shapes of the model, or the others with the reason."""

@@ -1,7 +1,7 @@
 """The HTTP client of model servers, with limits of time and size, and its errors with their remedies."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -103,15 +103,8 @@ class _Network(httpcore2.NetworkBackend):
     def __init__(self, network: httpcore2.NetworkBackend, seconds: float) -> None:
         self._network, self._seconds = network, seconds
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.NetworkStream:
-        return _Timed(self._network.connect_tcp(host, port, timeout, local_address, socket_options), self._seconds)
+    def connect_tcp(self, *place: Any, **settings: Any) -> httpcore2.NetworkStream:
+        return _Timed(self._network.connect_tcp(*place, **settings), self._seconds)
 
 
 class _Timed(httpcore2.NetworkStream):

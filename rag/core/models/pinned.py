@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rag.core.errors import ConfigError, ServiceError
 
@@ -88,6 +88,24 @@ class PinnedModel:
 
         settings: Any = {"revision": self.revision, "cache_dir": self.cache, "allow_patterns": FETCHED}
         return Path(snapshot_download(self.model, local_files_only=local_files_only, **settings))
+
+
+class PinnedComponent:
+    """A component of a `role` with a pinned model: `model`, `revision` and `cache` as those of PinnedModel."""
+
+    role: ClassVar[str]
+    model: str
+    revision: str | None
+    cache: str | None
+
+    @cached_property
+    def source(self) -> PinnedModel:
+        """The files of the model."""
+        return PinnedModel(self.role, self.model, self.revision, self.cache)
+
+    def fingerprint(self) -> str:
+        """`name@revision`, or a sha256 over the files of a folder."""
+        return self.source.fingerprint()
 
 
 def _files(folder: Path) -> list[Path]:

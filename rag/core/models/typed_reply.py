@@ -57,7 +57,7 @@ def typed(reply: str | Mapping[str, Any], form: type[Form]) -> Form:
     from pydantic import ValidationError
 
     try:
-        return records_from(form, {**found})  # type: ignore[no-any-return]
+        return records_from(form, {**found})
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"has a wrong {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
@@ -114,22 +114,25 @@ def ask_typed(
     generator: Generator,
     asked: Sequence[Typed[Form]],
     tries: int = 1,
-    again: Callable[[str], str] = str,
+    again: str = "{problem}",
     repeated: int | None = None,
     falls_back: bool = True,
 ) -> Sequence[Typed[Form]]:
-    """Ask for the values, up to `tries` times for each; a reply that is not valid is answered with `again`.
+    """Ask for the values, up to `tries` times for each; an invalid reply is answered with `again`, {problem} filled in.
 
-    `again` makes a message of the problem. `repeated` is the most characters of a reply, and of a problem, in a further
-    request. An error of the generator is a reason (`rag.core.models.chat.ask`), or raised if no caller `falls_back`.
+    `repeated` is the most characters of a reply, and of a problem, in a further request. With 0 the request ends with `again`
+    and does not show the reply: at temperature 0 a small model repeats a reply that it is shown. An error of the generator is a
+    reason (`rag.core.models.chat.ask`), or raised if no caller `falls_back`.
     """
     waiting = list(asked)
     for attempt in range(tries if asked else 0):
         if attempt:
             for each in waiting:
-                turns = each.text[:repeated], again(each.problem[:repeated])
-                messages = (*each.request.messages, Message("assistant", turns[0]), Message("user", turns[1]))
-                each.request = replace(each.request, messages=messages)
+                *before, last = each.request.messages
+                said = again.replace("{problem}", each.problem[: repeated or None])
+                shown = (last, Message("assistant", each.text[:repeated]), Message("user", said))
+                once = (replace(last, content=f"{last.content}\n\n{said}"),)
+                each.request = replace(each.request, messages=(*before, *(once if repeated == 0 else shown)))
         requests = [each.request for each in waiting]
         given: Sequence[Given] = ask(generator, requests) if falls_back or not requests else generator.generate(requests)
         waiting = [each for each, reply in zip(waiting, given, strict=True) if not each.take(reply)]

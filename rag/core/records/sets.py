@@ -114,7 +114,7 @@ class RecordSet:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RecordSet":
         """From JSON values; ValueError for values that are no records."""
-        return records_from(cls, values)  # type: ignore[no-any-return]
+        return records_from(cls, values)
 
 
 NO_RECORDS = RecordSet()

@@ -27,6 +27,7 @@ import inspect
 from collections.abc import Mapping
 
 from rag.core.roles.answering import (
+    Batched,
     BoundedCost,
     CostEstimate,
     Framing,
@@ -147,8 +148,11 @@ def varies(generator: object) -> bool:
 
 
 def fingerprint(component: object) -> str:
-    """The model of a component, empty if there is none."""
-    return str(component.fingerprint()) if isinstance(component, Fingerprinted) else ""
+    """The model of a component, else of its `generator`, `encoder` or `summarizer`; empty if there is none."""
+    if isinstance(component, Fingerprinted):
+        return str(component.fingerprint())
+    inner = (getattr(component, name, None) for name in ("generator", "encoder", "summarizer"))
+    return next((fingerprint(part) for part in inner if part is not None), "")
 
 
 def languages_of(component: object) -> tuple[str, ...]:

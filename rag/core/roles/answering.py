@@ -144,3 +144,19 @@ class PartialBatches(Protocol):
     def attempts(self, requests: Sequence[Request]) -> Iterable[Reply | UserError]:
         """As `generate`, with a UserError in place of every reply that failed."""
         ...
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """A Generator whose server answers many requests as one job, which goes on without this process and may take hours."""
+
+    share: float
+    """The part of its price that a request of a job costs."""
+
+    def start(self, requests: Mapping[str, Request]) -> tuple[str, Sequence[str]]:
+        """Send the first requests, as many as fit into one job; its id, and their names."""
+        ...
+
+    def replies(self, job: str, requests: Mapping[str, Request]) -> Iterable[tuple[str, Reply]]:
+        """Wait for a job; its replies to these requests by their names. Those without one are left out."""
+        ...

@@ -45,6 +45,11 @@ class Line:
         """The height of its middle on the page."""
         return (self.top + self.bottom) / 2
 
+    @property
+    def is_level(self) -> bool:
+        """Whether it runs across the page, not up or down."""
+        return self.bottom - self.top < 2 * self.size
+
 
 @dataclass(slots=True)
 class Page:
@@ -63,8 +68,8 @@ class Page:
         return self.share(min(lefts), min(tops), max(rights), max(bottoms))
 
     def share(self, left: float, top: float, right: float, bottom: float) -> tuple[Box, ...]:
-        """A rectangle in points as shares of the page; none for a page without a size."""
-        if self.width <= 0 or self.height <= 0:
+        """A rectangle in points as shares of the page; none outside of it, where a crop box cut the text off."""
+        if self.width <= max(left, 0) or self.height <= max(top, 0) or min(right, bottom) <= 0:
             return ()
         return ((_share(left, self.width), _share(top, self.height), _share(right, self.width), _share(bottom, self.height)),)
 
@@ -78,7 +83,8 @@ def in_rows(lines: Sequence[Line]) -> list[Line]:
     rows: list[Line] = []
     for line in lines:
         last = rows[-1] if rows else None
-        if last and line.left >= last.right - line.size / 2 and last.top < line.middle < last.bottom:
+        is_beside = last and line.left >= last.right - line.size / 2 and last.top < line.middle < last.bottom
+        if last and is_beside and last.is_level and line.is_level:
             gap = line.left - last.right > 0.1 * line.size
             last.text += f" {line.text}" if gap else line.text
             last.pieces += gap and line.left - last.right > line.size

@@ -56,7 +56,7 @@ class PdfiumFile:
         """A page (from 1) with its lines in reading order; pieces of a row are one line, and a table is one, too."""
         with closing(self._flat(number - 1)) as page, closing(page.get_textpage()) as text_page:
             pieces, (width, height) = with_initials(TextPage(page, text_page).lines()), page.get_size()
-            cells = [replace(piece) for piece in pieces if piece.bottom - piece.top < 2 * piece.size]
+            cells = [replace(piece) for piece in pieces if piece.is_level]
             return Page(number, width, height, with_tables(in_rows(in_reading_order(pieces, width)), cells))
 
     def has_image(self, number: int) -> bool:
@@ -109,7 +109,9 @@ class TextPage:
             start = stretch.end() - len(content.lstrip())
             first, last = self._place(start), self._place(end - 1)
             is_turned = abs(first[0] - last[0]) < first[2] - first[0] and not first[1] < _middle(last) < first[3]
-            if is_turned or LEFTWARDS.search(self._text, start, end):
+            if LEFTWARDS.search(self._text, start, end):  # Its first and its last character may stand between the others.
+                found.append(self._line(start, end, *map(self._place, range(start, end))))
+            elif is_turned:
                 found.append(self._line(start, end, first, last))
             else:
                 found += self._pieces(start, end)
@@ -132,15 +134,14 @@ class TextPage:
                 found.append((word.start(), word.end(), left, right))
         return [self._line(*stretch) for stretch in found]
 
-    def _line(self, start: int, end: int, first: Place, last: Place) -> Line:
+    def _line(self, start: int, end: int, *places: Place) -> Line:
+        """The line around some of its characters, the first of which has the size of its font."""
         content = self._text[start:end]
         if content[-1] in "\ufffe\x02":
             content = content[:-1] + "-"
-        left, top, right, bottom = first
-        size = bottom - top
-        left, top, right, bottom = min(left, last[0]), min(top, last[1]), max(right, last[2]), max(bottom, last[3])
+        lefts, tops, rights, bottoms = zip(*places, strict=True)
         is_bold = len(content) < LONG and self._is_bold(start)
-        return Line(clean(content), left, top, right, bottom, size, is_bold)
+        return Line(clean(content), min(lefts), min(tops), max(rights), max(bottoms), places[0][3] - places[0][1], is_bold)
 
     def _is_bold(self, index: int) -> bool:
         self._raw.FPDFText_GetFontInfo(self._handle, self._char(index), self._name, len(self._name), self._flags)

@@ -48,9 +48,8 @@ class Golden:
         kept = tuple(example for example in self.examples if example.split == name)
         if not kept:
             if self.dealt and name in SPLITS:
-                raise DataError(
-                    "split", f"no question is in {name!r}. {self.dealing}", "ask for all: split=all, in a gate split: all"
-                )
+                remedy = "ask for all: split=all, in a gate split: all"
+                raise DataError("split", f"no question is in {name!r}. {self.dealing}", remedy)
             listed = ", ".join(f"{split} ({count} questions)" for split, count in sorted(self.sizes.items()))
             raise DataError("split", f"no question is in {name!r}", f"{closest(name, {'all', *self.sizes})}; it has {listed}")
         return replace(self, examples=kept)

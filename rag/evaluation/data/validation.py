@@ -20,10 +20,8 @@ from rag.evaluation.data.golden import Golden, gold_documents, gold_spans, load,
 
 ALIKE = 0.9
 """Share of common words (Jaccard) from which two questions count as near-duplicates."""
-
 DEVIATION = 0.15
 """Assumed standard deviation of the difference between two trials on one question; reports state it."""
-
 Z_ALPHA, Z_POWER = 1.96, 0.8416
 """Normal quantiles for a two-sided test at 5 % and for a power of 80 %."""
 
@@ -230,3 +228,22 @@ def _strays(golden: Golden) -> Iterator[Stray]:
                 holding[quote] = [doc_id for doc_id, text in texts.items() if quote in text]
             if elsewhere := tuple(doc_id for doc_id in holding[quote] if doc_id not in gold):
                 yield Stray(example.query.query_id, span.doc_id, quote, elsewhere)
+
+
+WORDS: Mapping[str, str] = {
+    "exact": "exact",
+    "pieced": "in pieces",
+    "words": "by words on one page",
+    "unplaced": "not placed",
+    "parser": "lost by the parser",
+    "redaction": "lost by redaction",
+    "noise": "dropped as noise",
+}
+"""The words for each of `rag.core.questions.FATES`."""
+
+
+def fates_in_words(fates: Mapping[str, int]) -> str:
+    """`46 exact, 3 in pieces, 1 lost by the parser`; empty if all quotes are exact."""
+    if not set(fates) - {"exact"}:
+        return ""
+    return ", ".join(f"{number} {WORDS[fate]}" for fate, number in fates.items())

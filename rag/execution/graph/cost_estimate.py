@@ -10,7 +10,7 @@ from rag.config.identity import digest
 from rag.core.assessments import REFERENCE, Spent
 from rag.core.errors import ConfigError
 from rag.core.models.chat import CHARACTERS
-from rag.core.roles import CappedPolicy, CostEstimate, changes_nothing, fingerprint
+from rag.core.roles import Batched, CappedPolicy, CostEstimate, changes_nothing, fingerprint
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.stage_graph import Graph, Stage
 from rag.execution.store.budget import Terms
@@ -110,7 +110,9 @@ class Forecast:
                 calls = times * cap.calls * again
                 likely = component.spending(min(questions, fresh) * calls, prompt, self._reply(component))
                 most = component.spending(questions * calls, prompt, None)
-                total += Outlook(*(_within(Spent(*each), cap.tokens, questions * times * again) for each in (likely, most)))
+                share = component.share if stage.name == "generate" and isinstance(component, Batched) else 1
+                both = (Spent(tokens, cost * share) for tokens, cost in (likely, most))
+                total += Outlook(*(_within(each, cap.tokens, questions * times * again) for each in both))
         return total
 
     def _cap(self, node: Any) -> Cap:

@@ -92,12 +92,12 @@ class Runner:
         stage = self.graph.stages[key]
         if self.store.has(stage.entry):
             return Outcome(key, "reused")
-        inputs = {name: self.obtain(source) for name, source in stage.inputs.items() if source in self.graph.stages}
+        job = self.job(key)
         with self.store.claim(stage.entry):
             if self.store.has(stage.entry):
                 return Outcome(key, "reused")
             began, cpu = time.perf_counter(), time.process_time()
-            entry = RUNNERS[stage.name](self._job(stage, inputs))
+            entry = RUNNERS[stage.name](job)
             seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
             self._write(stage, entry, seconds, cpu)
         return Outcome(key, "ran", seconds, cpu)
@@ -115,7 +115,10 @@ class Runner:
             self.recent.put(key, entry)
         return entry
 
-    def _job(self, stage: Stage, inputs: Mapping[str, Entry]) -> Job:
+    def job(self, key: str) -> Job:
+        """A stage with its inputs, ready to run."""
+        stage = self.graph.stages[key]
+        inputs = {name: self.obtain(source) for name, source in stage.inputs.items() if source in self.graph.stages}
         golden = golden_of(self.graph, stage, self.goldens)
         return Job(stage.nodes, stage.values, inputs, golden, self.graph.components, self.store)
 

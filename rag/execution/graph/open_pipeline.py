@@ -13,6 +13,7 @@ from rag.core.errors import DataError
 from rag.core.records.database import RecordDatabase
 from rag.core.records.sets import NO_RECORDS, RecordSet
 from rag.core.roles import Framing, Index, Inspection, QuestionSelector, Quoting, Screen, Searcher, changes_nothing, is_costly
+from rag.core.roles.answering import Replying
 from rag.core.types import Document
 from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
@@ -63,7 +64,7 @@ class TrialParts:
     def gate(self) -> dict[str, Any]:
         """The nodes of the screens that decline questions before a link asks a model; none where no link asks one."""
         screens = self.layers["screens"] if any(is_costly(self.role(role)) for role in MODELS) else {}
-        return {name: node for name, node in screens.items() if hasattr(self.components.build(node, name), "reply")}
+        return {name: node for name, node in screens.items() if isinstance(self.components.build(node, name), Replying)}
 
     @cached_property
     def selectors(self) -> dict[str, Any]:
@@ -192,7 +193,6 @@ def reading_of(
 
 
 def _part(name: str, nodes: Mapping[str, Any], components: Components) -> Any:
-    """The component of a role, or those of a kind by name."""
     if name not in nodes:
         return Unkeyed(name)
     if name in ("screens", "framings", "inspections", "selectors"):

@@ -17,7 +17,7 @@ from rag.core.numbers import finite
 from rag.core.roles import Loader
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data import sampling
-from rag.evaluation.data.golden import Golden
+from rag.evaluation.data.golden import Golden, Loaded
 from rag.execution.graph import cost_estimate
 from rag.execution.graph.cost_estimate import Forecast, Outlook
 from rag.execution.graph.stage_graph import Graph, Stage, golden_of
@@ -28,11 +28,12 @@ from rag.execution.store.budget import Ledger
 from rag.execution.store.cached_replies import components_for as components_for
 from rag.execution.store.store import Entry, Store
 
-HELD: ContextVar[Mapping[str, Loader]] = ContextVar("HELD", default=MappingProxyType({}))
+Corpora = Mapping[str, Loaded]
+NONE: Corpora = MappingProxyType({})
+HELD: ContextVar[Mapping[str, Loader]] = ContextVar("HELD", default=NONE)
 """Corpora in memory, by the digest of the config of their loader."""
 ELSEWHERE = ("language", "store", "execute", "latency", "data", "replay", "budget")
 """Keys of the wiring that do not change what a trial is; the components have the language among their parameters."""
-
 BY_CHARACTER = ("enrich", "roster", "chunk", "passage", "embed", "embed tokens", "index", "gold")
 """Stages whose time grows with the corpus; the others grow with the questions."""
 
@@ -49,7 +50,7 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class Plan:
-    """The union of the stages of all trials, and which of them must run."""
+    """The union of the stages of all trials, and which of them must run; `corpora` are by the digests of their loaders."""
 
     experiment: Experiment
     trials: tuple[PlannedTrial, ...]
@@ -58,6 +59,7 @@ class Plan:
     to_run: tuple[str, ...]
     estimate: "Estimate"
     ledger: Ledger
+    corpora: Corpora
 
     @property
     def stages(self) -> Mapping[str, Stage]:
@@ -66,18 +68,14 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """The output of `rag plan --json`."""
-        distinct = len(self.stages)
+        distinct, total = len(self.stages), sum(1 for trial in self.trials for _ in self.graph.ancestors(*ends_of(trial)))
+        counts = {"total": total, "distinct": distinct, "cached": distinct - len(self.to_run), "to_run": len(self.to_run)}
         return {
             "experiment": self.experiment.name,
             "question": self.experiment.question,
             "trials": len(self.trials),
             "sample": self.trials[0].golden.sampled or None,
-            "stages": {
-                "total": sum(1 for trial in self.trials for _ in self.graph.ancestors(*ends_of(trial))),
-                "distinct": distinct,
-                "cached": distinct - len(self.to_run),
-                "to_run": len(self.to_run),
-            },
+            "stages": counts,
             "seconds": self.estimate.seconds,
             "unmeasured": self.estimate.unmeasured,
             **_spending_json(self.estimate.spending.likely),
@@ -116,20 +114,22 @@ def make(experiment: Experiment, store: Store, parses: bool = True) -> Plan:
     return assemble(experiment, trials, store)
 
 
-def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None) -> Plan:
+def assemble(
+    experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None, read: Corpora = NONE
+) -> Plan:
     """Build and key trials that are composed already; ProblemsError with the errors of all trials.
 
-    Spending is counted in `ledger`, or in a new ledger with the budget that the trials name.
+    Spending is counted in `ledger`, or in a new ledger with the budget that the trials name. `read` are those of another plan.
     """
     ledger = ledger or Ledger(store, budget.common(trial.config for trial in trials))
     graph = Graph(components_for(store, ledger))
-    goldens: dict[str, Golden] = {}
+    goldens, corpora = dict[str, Golden](), dict(read)
     planned: list[PlannedTrial] = []
     problems: dict[str, UserError] = {}
     digests = Digests(without_runtime)
     for trial in trials:
         try:
-            golden = _golden(trial.config, graph.components, goldens)
+            golden = _golden(trial.config, graph.components, goldens, corpora)
             last = add_trial(graph, cost_estimate.within(graph.components, trial.config, ledger.terms), golden)
         except UserError as error:
             problems.setdefault(str(error), error)
@@ -144,7 +144,8 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledg
     to_run = missing(graph, ends, store)
     by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
     by_data |= {golden.golden_digest: golden for golden in goldens.values()}
-    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger)
+    ahead = estimate(graph, to_run, by_data, store)
+    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), ahead, ledger, corpora)
 
 
 @contextmanager
@@ -163,11 +164,13 @@ def loader_of(config: Mapping[str, Any], components: Components) -> Loader:
     return loader
 
 
-def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden]) -> Golden:
+def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden], corpora: dict[str, Loaded]) -> Golden:
     key = digest(config["loader"], config["dataset"], *(config.get(name) for name in ("split", "sample", "sample_seed")))
     if key not in known:
         questions = components.role("dataset", config["dataset"])
-        known[key] = sampling.asked(golden_sets.load(loader_of(config, components), questions), config)
+        loader = digest(config["loader"])
+        corpora[loader] = corpora.get(loader) or Loaded.of(loader_of(config, components))
+        known[key] = sampling.asked(golden_sets.load(corpora[loader], questions), config)
     return known[key]
 
 
@@ -199,9 +202,7 @@ def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:
     present: dict[str, bool] = {}
     while waiting:
         key = waiting.pop()
-        if key in needed or key not in graph.stages:
-            continue
-        if present.setdefault(key, store.has(graph.stages[key].entry)):
+        if key in needed or key not in graph.stages or present.setdefault(key, store.has(graph.stages[key].entry)):
             continue
         needed[key] = None
         waiting += graph.stages[key].inputs.values()
@@ -225,14 +226,11 @@ def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden],
         forecast.fresh(graph.stages[key], golden_of(graph, graph.stages[key], goldens))
     for key in to_run:
         stage = graph.stages[key]
-        golden = golden_of(graph, stage, goldens)
-        place = stage.rate_key
-        if place not in rates:
+        if (place := stage.rate_key) not in rates:
             rates[place] = (store.read_meta(place) or {}).get("seconds")
-        rate = rates[place]
-        if rate is not None:
+        if (rate := rates[place]) is not None:
             by_stage[key] = rate * work(graph, stage, goldens)
-        outlook += forecast.of(stage, golden)
+        outlook += forecast.of(stage, golden_of(graph, stage, goldens))
     return Estimate(round(sum(by_stage.values()), 2), len(to_run) - len(by_stage), outlook, by_stage)
 
 

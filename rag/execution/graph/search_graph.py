@@ -9,7 +9,7 @@ from rag.evaluation.data.golden import Golden
 from rag.execution.graph.open_pipeline import TrialParts, encoded
 from rag.execution.graph.stage_graph import Graph
 from rag.pipeline.prompt.excerpts import GUARD
-from rag.pipeline.search.locked_files import chosen, read_whole
+from rag.pipeline.search.locked_files import locks_whole
 
 DOCUMENTS, QUESTIONS, GOLD, RECORDS = "documents", "questions", "gold answers", "records"
 LINKS = ("route", "policy", "reuse", "shape", "condense")
@@ -48,13 +48,11 @@ class SearchGraph:
     indexes: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        config = self.config = self.parts.config
-        files, _ = chosen(config.get("lock") or (), config.get("exclude") or (), (), self.golden.documents)
-        locked = [document for document in self.golden.documents if document.doc_id in files]
-        self.locked, self.whole = bool(files), bool(files) and read_whole(locked, config.get("context_tokens"))
-        self.own = self.queries = (
-            self.golden.queries_digest
-        )  # Searched for as typed, a question is the same in any conversation.
+        self.config = self.parts.config
+        whole = locks_whole(self.config, self.golden.documents)
+        self.locked, self.whole = whole is not None, bool(whole)
+        # Searched for as typed, a question is the same in any conversation.
+        self.own = self.queries = self.golden.queries_digest
         self.looked: dict[str, str] = {}
 
     def add(self) -> str:
@@ -156,7 +154,6 @@ class SearchGraph:
         return self._add("select", nodes, self.parts.files, inputs | self._narrowing())
 
     def _read(self, name: str) -> Read:
-        """What a link reads."""
         config, component = self.config, self.parts.role("shape" if name == "audit" else name)
         nodes: dict[str, Any] = {} if name == "audit" else {name: config[name]}
         values = dict[str, Any](self.parts.files)

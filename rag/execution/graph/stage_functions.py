@@ -24,7 +24,7 @@ from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_co
 from rag.execution.store.serialisation import json_values, looks_of, replies_of
 from rag.execution.store.store import Entry
 from rag.pipeline.prompt import postprocess
-from rag.pipeline.prompt.excerpts import screen
+from rag.pipeline.prompt.excerpts import Excerpts
 from rag.pipeline.prompt.prompt_assembly import Prepared
 from rag.pipeline.prompt.refusal_wording import worded
 from rag.pipeline.search import steps, unread_text
@@ -156,8 +156,8 @@ def run_place(job: Job) -> Entry:
 
 def run_screen(job: Job) -> Entry:
     """The first k hits → the passages that a model may read, and the findings of screens."""
-    screens, heads, looks = job.several("screens"), job.ranking.first(job.values["k"]), looks_of(job.inputs["ranking"].meta)
-    found = screen(screens, job.queries, heads, job.corpus, looks, "lock" in job.values)
+    excerpts = Excerpts(job.values["k"], screens=job.several("screens"), locked="lock" in job.values)
+    found = excerpts.screen(job.queries, job.ranking, job.corpus, looks_of(job.inputs["ranking"].meta))
     return Entry(meta={"screened": json_values(found)})
 
 
@@ -174,7 +174,8 @@ def run_generate(job: Job) -> Entry:
         known = zip(prepared, replies_given(job), strict=True)
         given = [reply for each, reply in known if each.asks]
     else:
-        given = job.generator().generate(asked)
+        generator = job.generator()
+        given = getattr(generator, "at_once", generator.generate)(asked)
     if given and all(reply.failure for reply in given):
         raise RefusalError.of(given[0].failure)
     replies = iter(given)

@@ -118,7 +118,8 @@ class Job:
         reading = reading_of(self.nodes, self.values, self.golden.documents, self.components)
         entry = self.inputs.get("screen")
         looks = looks_of(self.inputs["ranking"].meta)
-        screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus, looks)
+        asked = self.queries, self.ranking, self.corpus, looks
+        screened = screened_of(entry.meta) if entry else reading.excerpts.screen(*asked)
         gold = [example.answers for example in self.golden.examples]
         prepared = reading.prepare(self.queries, screened, self.corpus, gold, looks)
         if not (again := self.values.get("repeat", 0)):

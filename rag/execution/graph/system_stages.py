@@ -28,8 +28,7 @@ def answered(job: Job) -> Entry:
 
 def given_of(entry: Entry) -> list[SystemReply]:
     """What a system returned, by question."""
-    replies: list[SystemReply] = records_from(list[SystemReply], entry.meta["given"])
-    return replies
+    return records_from(list[SystemReply], entry.meta["given"])
 
 
 def placed(job: Job) -> Entry:

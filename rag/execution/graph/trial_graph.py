@@ -28,7 +28,7 @@ from rag.evaluation.scoring import check_column
 from rag.execution.graph.open_pipeline import TrialParts, pinned
 from rag.execution.graph.search_graph import DOCUMENTS, GOLD, LINKS, QUESTIONS, RECORDS, SearchGraph, encode
 from rag.execution.graph.stage_graph import Graph
-from rag.pipeline.search.locked_files import chosen
+from rag.pipeline.search.locked_files import locks_whole
 
 
 def machine() -> str:
@@ -73,8 +73,8 @@ class TrialGraph:
         check_together(self.graph.components, self.config)
         check_system(self.graph.components, self.config)
         check_control(self.config, parts.is_none("generator"), len(self.golden.examples))
-        pins = [document.doc_id for document in pinned(self.config.get("pinned") or (), self.golden.documents)]
-        chosen(self.config.get("lock") or (), self.config.get("exclude") or (), pins, self.golden.documents)
+        pinned(self.config.get("pinned") or (), self.golden.documents)
+        locks_whole(self.config, self.golden.documents)
         indexes, passages = dict[str, str](), dict[str, str]()
         questions = self._questions()
         if control in WITHOUT_RETRIEVAL:

@@ -23,8 +23,7 @@ from rag.evaluation.statistics.agreement import DECISIONS, Auc, Decisions, Diffe
 from rag.evaluation.statistics.paired import ALPHA
 from rag.evaluation.statistics.prediction_powered import powered_mean
 from rag.evaluation.statistics.resampling import DRAWS
-from rag.execution.judges.fitting import Fitted
-from rag.execution.judges.human_labels import ANSWER, CORRECTNESS, FAITHFULNESS, Labelled
+from rag.execution.judges.human_labels import ANSWER, CORRECTNESS, FAITHFULNESS, Fitted, Labelled
 from rag.execution.store.entry_format import Entry
 from rag.execution.store.store import Store
 
@@ -80,7 +79,8 @@ class Card:
     def remarks(self) -> list[str]:
         """Warnings about the judge; empty for one that beats both baselines, decides, and judged every text."""
         beaten = (("word overlap", self.over_overlap), ("length", self.over_length))
-        remarks = [f"does not beat {name} alone on {self.title}" for name, over in beaten if not _beats(over)]
+        equal = [name for name, over in beaten if not (over.value > 0 and over.p <= ALPHA)]
+        remarks = [f"does not beat {name} alone on {self.title}" for name in equal]
         if not self.decides:
             figures = f"sensitivity {self.sensitivity.value:.2f}, specificity {self.specificity.value:.2f}"
             remarks.append(f"does not tell supported texts of {self.title} from others ({figures}): no verdict rests on it")
@@ -101,7 +101,7 @@ class Card:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Card":
         """The card that `to_json` gave; fields that its version did not have keep their defaults."""
-        return records_from(cls, _with_nan(content))  # type: ignore[no-any-return]
+        return records_from(cls, _with_nan(content))
 
     @property
     def speaks_of_answers(self) -> bool:
@@ -228,10 +228,6 @@ def _baselines(cases: Sequence[Case], task: str) -> dict[str, Floats]:
 
 def _words(text: str) -> set[str]:
     return {word.lower() for word in WORD.findall(text)}
-
-
-def _beats(over: Difference) -> bool:
-    return over.value > 0 and over.p <= ALPHA
 
 
 def _with_nan(value: Any) -> Any:

@@ -8,14 +8,16 @@ comes from, and `kind`, such as claim or summary (answer unless told).
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+from rag.core.arrays import Floats
 from rag.core.assessments import Case
 from rag.core.errors import DataError
+from rag.core.roles import Judge
 
 Row = Mapping[str, Any]
 Labels = Iterator[tuple[Case, bool, str]]
@@ -169,6 +171,45 @@ def _rows(text: str, path: Path, read: Read) -> Labels:
                 yield from read(json.loads(line), number)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 what = f"has no {error}" if isinstance(error, KeyError) else f"does not fit: {error}"
-                raise DataError(
-                    f"{path}:{number}", what, 'a line like {"text": …, "contexts": […], "supported": true}'
-                ) from error
+                remedy = 'a line like {"text": …, "contexts": […], "supported": true}'
+                raise DataError(f"{path}:{number}", what, remedy) from error
+
+
+Weights = Mapping[str, float]
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """A judge whose weights come from labels."""
+
+    @property
+    def weights(self) -> Weights:
+        """The fitted weights."""
+        ...
+
+    @property
+    def fitted_on(self) -> Mapping[str, Weights]:
+        """The sha256 of every file of labels, and the weights that the other files give."""
+        ...
+
+    def measure(self, cases: Sequence[Case]) -> Floats:
+        """The features of texts, one row per text."""
+        ...
+
+    def refitted(self, measures: Sequence[Floats], labels: Sequence[Sequence[bool]]) -> "Fitted":
+        """The same judge with weights from the labels of several sets, which count alike."""
+        ...
+
+    def without(self, digest: str) -> Judge:
+        """The judge with the weights of all files but this one."""
+        ...
+
+
+def fit(judge: Fitted, sets: Sequence[Labelled]) -> dict[str, Any]:
+    """The `weights` of some sets together, and `fitted_on`, the weights without each set; empty for a single set."""
+    measures = [judge.measure(one.cases) for one in sets]
+    labels = [one.labels for one in sets]
+    others = [[row for row in range(len(sets)) if row != own] for own in range(len(sets)) if len(sets) > 1]
+    apart = [judge.refitted([measures[row] for row in rows], [labels[row] for row in rows]).weights for rows in others]
+    fitted_on = {one.digest: dict(weights) for one, weights in zip(sets, apart or [{}], strict=True)}
+    return {"weights": dict(judge.refitted(measures, labels).weights), "fitted_on": fitted_on}

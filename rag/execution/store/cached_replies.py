@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,7 +14,17 @@ from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, ReplayError, UserError
 from rag.core.models.chat import CHARACTERS
 from rag.core.progress import blocks
-from rag.core.roles import BoundedCost, Embedder, Generator, Parser, PartialBatches, Redactor, StoredReplies, fingerprint
+from rag.core.roles import (
+    Batched,
+    BoundedCost,
+    Embedder,
+    Generator,
+    Parser,
+    PartialBatches,
+    Redactor,
+    StoredReplies,
+    fingerprint,
+)
 from rag.core.types import Reply, Request
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_vectors import StoredEmbedder, item_id
@@ -24,6 +34,9 @@ from rag.execution.store.stored_system import AskedSystem, StoredSystem
 
 REPLIES = 16
 """Requests whose expected spending is reserved at once."""
+
+FEW = 4
+"""Requests that are not worth the hours of a job; with the one before them, those of the smoke of a sweep."""
 
 SAMPLE = 32
 """Stored replies whose lengths are averaged for the estimate of the next."""
@@ -55,11 +68,7 @@ class StoredGenerator:
         self._sent: Callable[[Request], Mapping[str, Any]] | None
         self._sent = generator.sent if isinstance(generator, StoredReplies) else None
         self.space = _space(generator) if self._sent else f"replies/{identity}"
-        self._refused = f"refused/{item_id(self.space).hex()}"
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
+        self._refused, self._jobs = (f"{kind}/{item_id(self.space).hex()}" for kind in ("refused", "jobs"))
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """The replies of the generator; each distinct request is sent once, and replies are stored as they come.
@@ -93,6 +102,43 @@ class StoredGenerator:
                 if errors:
                     raise errors[0]
         return [known[key] for key in keys]
+
+    def at_once(self, requests: Sequence[Request]) -> list[Reply]:
+        """As `generate`, for all requests of a stage: a Batched generator gets those that have no reply as jobs of its server.
+
+        A job is stored while it runs, so that another run waits for the same one. The first request is sent alone: a wrong key
+        and a refused field show at once. A few, and those without a reply at the end of their job, are sent alone too.
+        """
+        if isinstance(self.generator, Batched) and self.ledger.terms.replay != "only":
+            self.generate(requests[:1])
+            missing = {key.rpartition("/")[2]: request for request in requests if not self.store.has(key := self._key(request))}
+            for job in self.store.keys(self._jobs):
+                self._finish(self.generator, missing, job)
+            while len(missing) > FEW:
+                self._finish(self.generator, missing)
+        return self.generate(requests)
+
+    def _finish(self, generator: Batched, missing: dict[str, Request], job: str = "") -> None:
+        """Store the replies of a job that was started, or of a new one, and take its requests out of what is missing."""
+        names: Sequence[str] = (self.store.read_meta(job) or {"names": ()})["names"] if job else list(missing)
+        asked = {name: missing[name] for name in names if name in missing}
+        if not asked:
+            return
+        expected = [self._expected(request) for request in asked.values()]
+        with self.ledger.entered([replace(each, cost=each.cost * generator.share) for each in expected]) as (count, settle):
+            spent = Spent()
+            try:
+                if not job:
+                    started, names = generator.start(dict(list(asked.items())[:count]))
+                    job = f"{self._jobs}/{started}"
+                    self.store.write(job, Entry(meta={"names": list(names)}))
+                sent = {name: missing.pop(name) for name in names if name in missing}
+                for name, reply in generator.replies(job.rpartition("/")[2], sent):
+                    spent += _took(sent[name], reply)
+                    self._keep(f"{self.space}/{name}", reply)
+            finally:
+                settle(spent)
+        self.store.remove(job)
 
     def stream(self, request: Request) -> Iterator[str]:
         """The reply in pieces, straight from the generator; the stored reply where only stored ones are allowed."""

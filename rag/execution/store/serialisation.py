@@ -20,32 +20,27 @@ def json_values(values: Iterable[Any]) -> list[Any]:
 
 def replies_of(meta: Mapping[str, Any]) -> list[Reply | None]:
     """The stored reply to every question; None where there is none."""
-    records: list[Reply | None] = records_from(list[Reply | None], meta["replies"])
-    return records
+    return records_from(list[Reply | None], meta["replies"])
 
 
 def sought_of(meta: Mapping[str, Any]) -> list[Sought]:
     """The stored result of rewriting, one record per question."""
-    records: list[Sought] = records_from(list[Sought], meta["sought"])
-    return records
+    return records_from(list[Sought], meta["sought"])
 
 
 def screened_of(meta: Mapping[str, Any]) -> list[Screened]:
     """The stored result of screening, one record per question."""
-    records: list[Screened] = records_from(list[Screened], meta["screened"])
-    return records
+    return records_from(list[Screened], meta["screened"])
 
 
 def found_of(meta: Mapping[str, Any]) -> list[tuple[Found, ...]]:
     """What conversations found before each question; an empty list where they found nothing to use again."""
-    records: list[tuple[Found, ...]] = records_from(list[tuple[Found, ...]], meta.get("earlier", ()))
-    return records
+    return records_from(list[tuple[Found, ...]], meta.get("earlier", ()))
 
 
 def looks_of(meta: Mapping[str, Any]) -> list[Look | None]:
     """The stored looks of all questions; an empty list where every question is searched for once."""
-    records: list[Look | None] = records_from(list[Look | None], meta.get("looks", ()))
-    return records
+    return records_from(list[Look | None], meta.get("looks", ()))
 
 
 @dataclass(frozen=True)
@@ -70,17 +65,14 @@ def answer_parts(meta: Mapping[str, Any]) -> list[AnswerParts | None]:
     columns |= {"look": meta["looks"]} if "looks" in meta else {}
     rows = zip(meta["answers"], zip(*columns.values(), strict=True), strict=True) if meta["answers"] else ()
     parts = [part and {**part, **dict(zip(columns, row, strict=True))} for part, row in rows]
-    records: list[AnswerParts | None] = records_from(list[AnswerParts | None], parts)
-    return records
+    return records_from(list[AnswerParts | None], parts)
 
 
 def assessment_of(meta: Mapping[str, Any]) -> list[Assessment]:
     """The stored assessment of every answer."""
-    records: list[Assessment] = records_from(list[Assessment], meta["assessments"])
-    return records
+    return records_from(list[Assessment], meta["assessments"])
 
 
 def verdict_of(meta: Mapping[str, Any]) -> Verdict:
     """A stored verdict on one text."""
-    verdict: Verdict = records_from(Verdict, meta)
-    return verdict
+    return records_from(Verdict, meta)

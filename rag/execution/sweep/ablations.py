@@ -57,8 +57,7 @@ class ControlResult:
 
     def to_json(self) -> dict[str, Any]:
         """The row as JSON values, None for NaN."""
-        values: dict[str, Any] = jsonable(asdict(self))
-        return values
+        return dict(jsonable(asdict(self)))
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def planned(trial: PlannedTrial, made: Plan, store: Store) -> Plan | None:
     several, ours = len(trial.golden.examples) > 1, not has_system(made.graph.components, config)
     names = [name for name in OF_READING if experiment.controls and ours and (several or name != "shuffled_contexts")]
     varied = [Trial(f"{trial.trial.name} {name}", trial.trial.choices, {**config, "control": name}) for name in names]
-    return plan.assemble(experiment, [replace(trial.trial, config=config), *varied], store, made.ledger)
+    return plan.assemble(experiment, [replace(trial.trial, config=config), *varied], store, made.ledger, made.corpora)
 
 
 def answer_columns(config: Mapping[str, Any]) -> list[str]:
@@ -180,7 +179,6 @@ def _compared(
 
 
 def _difference(tested: Family, place: int) -> dict[str, Any]:
-    """The difference of one control in one column."""
     ends = {"low": tested.corrected_low, "high": tested.corrected_high}
     figures = {"difference": tested.mean, **ends, "p_adjusted": tested.p_adjusted}
     return {name: float(figure[place]) for name, figure in figures.items()} | {"n": int(tested.n[place])}

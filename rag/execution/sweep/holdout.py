@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from rag.config.experiment import Trial
 from rag.core.errors import DataError, ProblemsError, StoreError
 from rag.core.figures import figure
 from rag.core.types import SPLITS
@@ -20,12 +19,12 @@ from rag.execution.graph.executors import Ran, Watch, run_watched
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
-from rag.execution.sweep import ablations, fidelity, holes, other_sweeps, selection, sweep
+from rag.execution.sweep import ablations, holes, other_sweeps, selection, sweep
 from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.holes import Bounds, Pool
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.reopen import REPORTS
-from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, scores_of
+from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, keep_comparable, scores_of
 from rag.execution.sweep.selection.winner import Ints
 from rag.execution.sweep.sweep import Sweep
 from rag.execution.sweep.trial_remarks import trial_remarks
@@ -124,7 +123,7 @@ def _concluded(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Wa
     if len(candidates.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
     cluster, objective = cluster_numbers(candidates.goldens[0].examples), candidates.objective
-    apart = (*candidates.rank_apart(), *fidelity.keep_comparable(candidates))
+    apart = (*candidates.rank_apart(), *keep_comparable(candidates))
     choice_effects = _effects(candidates, cluster)
     if not candidates.entrants:
         return Conclusion(effects=choice_effects, notes=(*apart, _no_winner(candidates)))
@@ -182,19 +181,16 @@ def _measured_again(
         return None, []
     best = (*candidates.entrants[: experiment.holdout], decision.taken)
     ids = dict.fromkeys(entrant.trial_id for entrant in best)
-    trials = [_on_holdout(candidates.trials[trial_id].trial) for trial_id in ids]
+    chosen = [candidates.trials[trial_id].trial for trial_id in ids]
+    trials = [replace(each, config={**each.config, "split": HOLDOUT, "latency": 0}) for each in chosen]
     try:
-        made = plan.assemble(experiment, trials, store, candidates.made.ledger)
+        made = plan.assemble(experiment, trials, store, candidates.made.ledger, candidates.made.corpora)
     except ProblemsError as error:
         if not all(isinstance(problem, DataError) and problem.where == "split" for problem in error.problems):
             raise
         return None, ["The golden set has no holdout: nothing was measured again."]
     again = _measure(made, dict(zip(ids, made.trials, strict=True)), store, settings, watch)
     return again, _unmeasured(again, bool(watch))
-
-
-def _on_holdout(trial: Trial) -> Trial:
-    return replace(trial, config={**trial.config, "split": HOLDOUT, "latency": 0})
 
 
 def _measure(

@@ -119,9 +119,8 @@ def qualified(winner: Winner | None, pool: Pool) -> dict[str, Any]:
     admitted = [each for each in winner.standings if each.admitted]
     if why := _one_search(pool, [each.trial_id for each in admitted]):
         standings = tuple(replace(each, tied=each.admitted) for each in winner.standings)
-        tied = replace(
-            winner, standings=standings, tied=tuple(each.trial_id for each in admitted), why=ONE_SEARCH, expected=None
-        )
+        ids = tuple(each.trial_id for each in admitted)
+        tied = replace(winner, standings=standings, tied=ids, why=ONE_SEARCH, expected=None)
         return {"winner": tied, "notes": (why,), "wins": None, "effects": None}
     others = [each for each in admitted if each.trial_id != winner.recommended]
     near = [each for each in others if each.tied][:1] + [each for each in others if not each.tied][:RIVALS]

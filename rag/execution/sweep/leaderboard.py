@@ -115,9 +115,8 @@ def objective_of(plan: Plan) -> Objective:
         raise ConfigError("objective", f"names {clocked!r}, and latency=0 measures none", "set latency=16")
     spent = next((column for column in named if column in SPENT), "")
     if spent and not any(trial.ends.generate for trial in plan.trials):
-        raise ConfigError(
-            "objective", f"names {spent!r}, and no trial generates anything", "choose a generator, or leave it out"
-        )
+        what = f"names {spent!r}, and no trial generates anything"
+        raise ConfigError("objective", what, "choose a generator, or leave it out")
     return objective
 
 
@@ -158,9 +157,8 @@ class _Rows:
         if summary is None:
             return Row(*names, "not run", {}, {}, {})
         metas = map(self._meta, self.plan.graph.ancestors(trial.ends.score))
-        failures = tuple(
-            {number: reply["failure"] for meta in metas for number, reply in meta.get("failures", {}).items()}.values()
-        )
+        lost = {number: reply["failure"] for meta in metas for number, reply in meta.get("failures", {}).items()}
+        failures = tuple(lost.values())
         measured = self._measured(trial) | ({"failed_questions": float(len(failures))} if failures else {})
         summed = self._summed(trial) if self.objective.summed else {}
         quotes = trial.golden.fates if set(trial.golden.fates) - {"exact"} else {}
@@ -171,7 +169,6 @@ class _Rows:
         return replace(row, broken=tuple(bound.text for bound in broken)) if broken else row
 
     def _meta(self, key: str | None) -> Mapping[str, Any]:
-        """The JSON of a stage result; empty where there is none."""
         if key is None:
             return {}
         if key not in self._metas:

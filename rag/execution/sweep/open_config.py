@@ -33,7 +33,7 @@ from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
 from rag.execution.sweep.reopen import stored_trial
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.search.locked_files import chosen, read_whole
+from rag.pipeline.search.locked_files import locks_whole
 
 ANSWERING = (
     *("route", "policy", "reuse", "shape", "condense", "queries", "memory", "selector"),
@@ -57,9 +57,8 @@ def config_of(overrides: Sequence[str]) -> dict[str, Any]:
         return resolve(compose(overrides))
     others = [override for override in overrides if override not in trial]
     if others or len(trial) > 1:
-        raise ConfigError(
-            "trial", f"is given with {' '.join(others or trial[1:])}", "give trial=ID alone: a trial is used as it was measured"
-        )
+        remedy = "give trial=ID alone: a trial is used as it was measured"
+        raise ConfigError("trial", f"is given with {' '.join(others or trial[1:])}", remedy)
     return dict(stored_trial(trial[0].partition("=")[2]).trial.config)
 
 
@@ -152,9 +151,7 @@ def materials(config: Mapping[str, Any]) -> Materials:
     graph = Graph(components_for(store, Ledger(store, terms)))
     loader = loader_of(config, graph.components)
     documents, skipped = golden_sets.load_documents(loader), golden_sets.skipped_by(loader)
-    unread = {file.name: file.detail or file.reason for file in skipped}
-    locked, _ = chosen(config.get("lock") or (), (), (), documents, unread)
-    read_whole([document for document in documents if document.doc_id in locked], config.get("context_tokens"))
+    locks_whole(config, documents, {file.name: file.detail or file.reason for file in skipped})
     golden = Golden(documents, ())
     trial = TrialGraph(graph, config, golden)
     for role in (*SINGLE, "memory", "prompt", "roster"):

@@ -28,9 +28,8 @@ def check(ready: Prepared, watch: Watch, tell: Callable[[str], Any], proceed: bo
     if not chosen:
         return
     configs = [(one.trial, {**one.trial.config, "latency": 0, "sample": QUESTIONS}) for one in reversed(chosen.values())]
-    small = plan.assemble(
-        made.experiment, [replace(trial, config=config) for trial, config in configs], ready.store, made.ledger
-    )
+    trials = [replace(trial, config=config) for trial, config in configs]
+    small = plan.assemble(made.experiment, trials, ready.store, made.ledger, made.corpora)
     ends = [one.ends.check for one in small.trials if one.ends.check]
     small = replace(small, to_run=tuple(plan.missing(small.graph, ends, ready.store)))
     ran = run_watched(small, ready.store, ready.settings, watch)

@@ -21,9 +21,8 @@ def small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
     elif "looks" in meta:
         kept["looked"] = sum((Spent(look.tokens, look.cost) for look in looks_of(meta) if look), Spent())
     if meta.get("answers"):
-        kept["cut_replies"] = float(
-            sum(each["reply"].get("finish", "") not in ("stop", "") for each in meta["answers"] if each)
-        )
+        finished = [each["reply"].get("finish", "") for each in meta["answers"] if each]
+        kept["cut_replies"] = float(sum(finish not in ("stop", "") for finish in finished))
     return kept | ({"judged": _judged(meta)} if "assessments" in meta else {})
 
 
@@ -54,6 +53,5 @@ def unusable_of_stage(meta: Mapping[str, Any]) -> Mapping[str, int]:
 def unusable_of_trial(config: Mapping[str, Any], stages: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Each count as `unusable_queries` and the sum `unusable`; calls that failed count. Empty if no role asks a model."""
     counts = {role: float(count) for stage in stages for role, count in stage["unusable"].items() if asks_model(config, role)}
-    return {f"unusable_{role}": count for role, count in counts.items()} | (
-        {"unusable": sum(counts.values())} if counts else {}
-    )
+    total = {"unusable": sum(counts.values())} if counts else {}
+    return {f"unusable_{role}": count for role, count in counts.items()} | total

@@ -145,11 +145,6 @@ def write(sweep: Sweep, folder: Path = REPORTS) -> Path:
 
 
 def write_report(path: Path, content: Any) -> None:
-    """Write one JSON file of a report; StoreError where that cannot be."""
+    """Write one JSON file of a report, of which a reader sees the old one or the new one; StoreError where that cannot be."""
     with writing(path.parent, "the results are in the store: fix that and run again"):
-        write_json(path, content)
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write one JSON file so that a reader sees the old one or the new one."""
-    replace_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        replace_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

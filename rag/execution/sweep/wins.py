@@ -27,7 +27,8 @@ SMALLER = ("attack_success",)
 COSTS = {
     "latency_p50_ms": "{:,.0f} ms for a question (median)",
     "index_bytes": "{:,.0f} bytes of indexes",
-    "tokens": "{:,.0f} tokens",
+    "enrich_tokens": "{:,.0f} tokens for records",
+    "tokens": "{:,.0f} tokens for answers",
     "cost_usd": "{:.4f} US dollars",
 }
 """Measured values of a trial that are named as its price, with their form; 0 is not named."""
@@ -76,11 +77,8 @@ class Standing:
         shown = [place.where for place in self.among if not place.slice or place.column not in whole]
         best += [f"among the best in {', '.join(shown)}"] if shown else []
         price = ", ".join(form.format(self.costs[name]) for name, form in COSTS.items() if self.costs.get(name))
-        nowhere = (
-            "wins nowhere: where choices are told apart, another one is better"
-            if self.told
-            else "is not told apart from another"
-        )
+        beaten = "wins nowhere: where choices are told apart, another one is better"
+        nowhere = beaten if self.told else "is not told apart from another"
         said = "; ".join(best) or nowhere
         return f"{self.choice}: {said}.{f' It takes {price}.' if price else ''}"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 
-from rag.core.types import Answer, Finding, Found, Message, Query, Ranking, Turn
+from rag.core.types import Answer, Found, Message, Query, Ranking, Turn
 from rag.pipeline.conversation.live_history import remembered_turn
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.search.locked_files import limited
@@ -54,7 +54,6 @@ class Session:
     pipeline: Pipeline
     exchanges: list[Exchange] = field(default_factory=list)
     found: tuple[Found, ...] = ()
-    off: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._given = self.pipeline
@@ -65,7 +64,7 @@ class Session:
         All are within what the config allows; empty ones give back all of it. Nothing is used again that was found before.
         UserError for a document or an agent that does not exist.
         """
-        self.pipeline, self.found, self.off = limited(self._given.without(off), lock, exclude), (), tuple(off)
+        self.pipeline, self.found = limited(self._given.without(off), lock, exclude), ()
 
     def tell(self, project: str) -> None:
         """Take another text about the project; `limit` applies it."""
@@ -98,9 +97,6 @@ class Session:
         """
         draft = self.draft(question) if isinstance(question, str) else question
         answer = self.pipeline.answer_from(draft.query, draft.trace, hear, early=True, read=read, edited=draft.edited)
-        if self.off:
-            without = Finding("agents", f"without {', '.join(self.off)}: this answer is not measured")
-            answer = replace(answer, findings=(*answer.findings, without))
         exchange = Exchange(draft.trace, answer, time.time())
         self.exchanges.append(exchange)
         self.found = self.pipeline.earlier(draft.query, draft.trace)

@@ -49,12 +49,31 @@ class Excerpts:
     screens: Mapping[str, Screen] = field(default_factory=dict)
     framings: Mapping[str, Framing] = field(default_factory=dict)
     quoting: Quoting | None = None
+    locked: bool = False
 
     def screen(
         self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
     ) -> list[Screened]:
-        """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
-        return screen(self.screens, queries, rankings.first(self.k), corpus, looks)
+        """The passages that screens leave of the first k hits; contexts in findings get the numbers of those that are left.
+
+        A quarantined passage is not replaced by another. Guards also read the texts of records. Checks do not read what records
+        answer: they compare questions with passages. No question is too far from `locked` files, which a person chose.
+        """
+        heads = rankings.first(self.k)
+        rows = [passages(heads, number, corpus) for number in range(len(heads))]
+        texts = list(map(texts_of, looks)) or [()] * len(rows)
+        stated = {number for number, look in enumerate(looks) if look and look.answers}
+        shown: list[Ranking] = []
+        if self.screens:
+            read = (tuple(Hit(passage.chunk(corpus), passage.score) for passage in row) for row in rows)
+            shown = [(*row, *map(_hit, more)) for row, more in zip(read, texts, strict=True)]
+        found: list[list[Finding]] = [[] for _ in queries]
+        for name, each in self.screens.items():
+            asked = [number for number in range(len(queries)) if number not in stated or name.startswith(GUARD)]
+            given = each.screen([queries[number] for number in asked], [shown[number] for number in asked])
+            for number, findings in zip(asked, given, strict=True):
+                found[number] += [one for one in findings if not self.locked or one.reply or one.source not in FAR]
+        return [_left(row, findings, corpus) for row, findings in zip(rows, found, strict=True)]
 
     def packed(self, screened: Screened, corpus: Corpus) -> Packed:
         """The passages that fit; none where a screen abstains."""
@@ -78,8 +97,8 @@ class Excerpts:
     def withhold(self, query: Query, texts: Sequence[str], corpus: Corpus) -> bool:
         """Whether a guard takes out one of the texts, which a model or a document may have written."""
         guards = {name: each for name, each in self.screens.items() if name.startswith(GUARD)}
-        given = [Look(results=tuple(filter(None, texts)))]
-        return bool(guards) and bool(screen(guards, [query], Rankings.pack([[]]), corpus, given)[0].withheld)
+        given = [query], Rankings.pack([[]]), corpus, [Look(results=tuple(filter(None, texts)))]
+        return bool(guards) and bool(replace(self, k=0, screens=guards).screen(*given)[0].withheld)
 
 
 def quoting_of(prompt: object) -> Quoting | None:
@@ -95,35 +114,6 @@ def _source(chunk: Chunk, text: str, corpus: Corpus) -> Source:
     figures = tuple((start - begin, end - begin) for start, end in pages.figures(blocks, begin, chunk.span.end))
     page = pages.page_at(blocks, begin)
     return Source(document.doc_id, corpus.title(document.doc_id), chunk.section, text, page, document.metadata, figures)
-
-
-def screen(
-    screens: Mapping[str, Screen],
-    queries: Sequence[Query],
-    heads: Rankings,
-    corpus: Corpus,
-    looks: Sequence[Look | None] = (),
-    locked: bool = False,
-) -> list[Screened]:
-    """The passages that screens leave; contexts in findings get the numbers of the passages that are left.
-
-    Guards also read the texts of records. Checks do not read what records answer: they compare questions with passages. No
-    question is too far from `locked` files, which a person chose.
-    """
-    rows = [passages(heads, number, corpus) for number in range(len(heads))]
-    texts = list(map(texts_of, looks)) or [()] * len(rows)
-    stated = {number for number, look in enumerate(looks) if look and look.answers}
-    shown: list[Ranking] = []
-    if screens:
-        read = (tuple(Hit(passage.chunk(corpus), passage.score) for passage in row) for row in rows)
-        shown = [(*row, *map(_hit, more)) for row, more in zip(read, texts, strict=True)]
-    found: list[list[Finding]] = [[] for _ in queries]
-    for name, each in screens.items():
-        asked = [number for number in range(len(queries)) if number not in stated or name.startswith(GUARD)]
-        given = each.screen([queries[number] for number in asked], [shown[number] for number in asked])
-        for number, findings in zip(asked, given, strict=True):
-            found[number] += [one for one in findings if not locked or one.reply or one.source not in FAR]
-    return [_left(row, findings, corpus) for row, findings in zip(rows, found, strict=True)]
 
 
 def _hit(text: str) -> Hit:

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
-from rag.core.rankings import Rankings
 from rag.core.roles import Framing, Memory, Prompt, Replying, Screen
 from rag.core.types import Chunk, Document, Finding, Material, Query, Recalled, Reply, Request
 from rag.pipeline.prompt.authority import settled
 from rag.pipeline.prompt.context_packing import pack
 from rag.pipeline.prompt.cut_marks import OUTLINE, marked
-from rag.pipeline.prompt.excerpts import Excerpts, Screened, quoting_of, screen
+from rag.pipeline.prompt.excerpts import Excerpts, Screened, quoting_of
 from rag.pipeline.prompt.record_answers import answer_of, texts_of
 
 
@@ -60,13 +59,7 @@ class Reading:
     @property
     def excerpts(self) -> Excerpts:
         """The passages of a prompt, as guards leave them."""
-        return Excerpts(self.k, self.context_tokens, self.screens, self.framings, quoting_of(self.prompt))
-
-    def screen(
-        self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, looks: Sequence[Look | None] = ()
-    ) -> list[Screened]:
-        """Screen the passages of the first k hits of every question; a quarantined one is not replaced by another."""
-        return screen(self.screens, queries, rankings.first(self.k), corpus, looks, self.locked)
+        return Excerpts(self.k, self.context_tokens, self.screens, self.framings, quoting_of(self.prompt), self.locked)
 
     def replies(self, query: Query) -> bool:
         """Whether a screen replies to a message, so that nothing needs to be searched for."""

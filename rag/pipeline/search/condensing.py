@@ -53,14 +53,13 @@ class CondenseLink:
 
     condenser: Condenser
     passages: ShownPassages
-    locked: bool
     step: Step
 
     def look(self, works: Sequence[Work]) -> None:
         """Set the condensed contexts of questions that have passages."""
         self.passages.note(works)
         read = [work for work in works if work.shown and work.shown.chunks]
-        if not read or self.locked:
+        if not read or self.passages.excerpts.locked:
             return
         began = time.perf_counter()
         with self.step("condense"):

@@ -2,12 +2,13 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -60,8 +61,8 @@ def chosen(
     pins: Sequence[str],
     documents: Sequence[Document],
     unread: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[list[str], frozenset[str]]:
-    """The doc_ids of locked files, and of excluded documents; ConfigError as `named`, and for an excluded pin.
+) -> tuple[tuple[Document, ...], frozenset[str]]:
+    """The locked files, and the doc_ids of excluded documents; ConfigError as `named`, and for an excluded pin.
 
     `unread` says of files of the folder why they are no documents.
     """
@@ -71,8 +72,16 @@ def chosen(
     gone = frozenset(document.doc_id for document in named("exclude", exclude, documents))
     if both := [name for name in pins if name in gone]:
         raise ConfigError("pinned", f"{both[0]!r} is excluded", "leave it out of pinned, or of exclude")
-    files = named("lock", lock, [document for document in documents if document.doc_id not in gone])
-    return [document.doc_id for document in files], gone
+    return named("lock", lock, [document for document in documents if document.doc_id not in gone]), gone
+
+
+def locks_whole(
+    config: Mapping[str, Any], documents: Sequence[Document], unread: Mapping[str, str] = MappingProxyType({})
+) -> bool | None:
+    """As `read_whole` of the locked files of a config; None without any. ConfigError also as `chosen`."""
+    lock, exclude, pins = (config.get(name) or () for name in ("lock", "exclude", "pinned"))
+    files, _ = chosen(lock, exclude, pins, documents, unread)
+    return read_whole(files, config.get("context_tokens")) if files else None
 
 
 def limited(pipeline: Narrowed, lock: Sequence[str], exclude: Sequence[str]) -> Narrowed:
@@ -86,10 +95,10 @@ def limited(pipeline: Narrowed, lock: Sequence[str], exclude: Sequence[str]) -> 
     if gone:
         open_ = np.array([document.doc_id not in gone for document in corpus.documents])[corpus.doc]
         pipeline = replace(pipeline, excluded=gone, allowed=open_ if pipeline.allowed is None else open_ & pipeline.allowed)
-    return locked(pipeline, [corpus.place(name) or 0 for name in files]) if files else pipeline
+    return locked(pipeline, [corpus.place(file.doc_id) or 0 for file in files]) if files else pipeline
 
 
-def read_whole(documents: Iterable[Document], tokens: int | None) -> bool:
+def read_whole(documents: Sequence[Document], tokens: int | None) -> bool:
     """Whether files are read from end to end, so that nothing is searched for; ConfigError for more than LARGEST."""
     if tokens is not None:
         return sum(count(document.text) for document in documents) <= tokens
@@ -119,7 +128,7 @@ def locked(pipeline: Narrowed, rows: Sequence[int]) -> Narrowed:
     """The pipeline that reads the files of these rows, as `limited`."""
     corpus, tokens = pipeline.corpus, pipeline.reading.context_tokens
     own = {row: range(len(corpus))[corpus.of_document(row)] for row in rows}
-    whole = read_whole((corpus.documents[row] for row in rows), tokens)
+    whole = read_whole([corpus.documents[row] for row in rows], tokens)
     reading = replace(pipeline.reading, locked=True)
     room = None if whole or tokens is None else tokens - tokens // OUTLINE
     selectors = {"lock": LockedFiles(tuple(own.values()), room)}

@@ -1,6 +1,6 @@
 """Questions → routes with the results of records, and the passages that stand for records; those off the topic are declined."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,10 +13,10 @@ from rag.core.records.database import RecordDatabase
 from rag.core.records.display import described_table
 from rag.core.records.queries import Result, Routed
 from rag.core.records.sets import RecordSet
-from rag.core.roles import Replying, Router, Screen, is_costly
+from rag.core.roles import Router, is_costly
 from rag.core.text.stems import Stems
 from rag.core.types import Allowed, Query
-from rag.pipeline.prompt.excerpts import screen
+from rag.pipeline.prompt.excerpts import Excerpts
 from rag.pipeline.search.index_search import IndexSearch
 from rag.pipeline.search.timing import Step
 from rag.pipeline.search.traces import Trace, Work
@@ -125,14 +125,13 @@ class RouteLink:
 
 @dataclass(frozen=True)
 class TopicLink:
-    """Searches once, without a reranker, and declines what screens that are Replying decline by the first `k` passages.
+    """Searches once, without a reranker, and declines what the screens of `excerpts` decline by its first passages.
 
     What `router` answers from records without a model is on topic, and what has most of its words in one table.
     """
 
-    screens: Mapping[str, Screen]
+    excerpts: Excerpts
     search: IndexSearch
-    k: int
     corpus: Corpus
     router: Router
     records: RecordSet
@@ -142,8 +141,7 @@ class TopicLink:
         """Set the passages of questions that are declined; for these no other link does anything."""
         with self.step("topic"):
             _, found = self.search.fused([work.own for work in works], [work.allowed for work in works])
-            early = {name: each for name, each in self.screens.items() if isinstance(each, Replying)}
-            screened = screen(early, [work.query for work in works], found.first(self.k), self.corpus)
+            screened = self.excerpts.screen([work.query for work in works], found, self.corpus)
             doubtful = [row for row, each in enumerate(screened) if each.abstains]
             known = self._known([works[row].alone for row in doubtful]) if doubtful else []
         for row, is_known in zip(doubtful, known, strict=True):

@@ -64,7 +64,8 @@ AGENTS = {"rewrite": (), "shape": ("audit",), "reuse": ("merge",), "route": (), 
 class Retrieval:
     """The components that search an opened corpus; with `allowed`, they find only these chunks.
 
-    `links` are the links in use. `excluded` are the doc_ids of documents that are never read.
+    `links` are the links in use, `off` the agents that are switched off. `excluded` are the doc_ids of documents that
+    are never read.
     """
 
     corpus: Corpus
@@ -87,6 +88,7 @@ class Retrieval:
     allowed: Allowed | None = None
     excluded: frozenset[str] = frozenset()
     links: tuple[str, ...] = LINKS
+    off: tuple[str, ...] = ()
     memo: Recent[Vectors] = field(default_factory=Recent, repr=False, compare=False)
 
     @property
@@ -127,7 +129,7 @@ class Retrieval:
         if unknown := [name for name in off if name not in self.agents]:
             raise UserError("agents", f"{unknown[0]!r} is not in use", f"there is: {', '.join(self.agents) or 'none'}")
         gone = {*off, *(more for name in off for more in AGENTS[name])}
-        return replace(self, links=tuple(name for name in self.links if name not in gone)) if gone else self
+        return replace(self, links=tuple(name for name in self.links if name not in gone), off=tuple(off)) if gone else self
 
     def link(self, name: str, step: Step = untimed) -> Link:
         """A link of these components."""
@@ -173,12 +175,13 @@ def _excerpts(pipeline: Retrieval, component: object) -> Excerpts:
     reading = pipeline.reading
     if reads(component, "passages"):
         return reading.excerpts
-    return Excerpts(reading.k, reading.context_tokens, reading.screens)
+    return Excerpts(reading.k, reading.context_tokens, reading.screens, locked=reading.locked)
 
 
 def _topic(pipeline: Retrieval, step: Step) -> TopicLink:
     reading, records = pipeline.reading, seen(pipeline.database, pipeline.corpus, pipeline.allowed).records
-    return TopicLink(reading.screens, _search(pipeline), reading.k, pipeline.corpus, pipeline.router, records, step)
+    early = Excerpts(reading.k, screens={name: each for name, each in reading.screens.items() if isinstance(each, Replying)})
+    return TopicLink(early, _search(pipeline), pipeline.corpus, pipeline.router, records, step)
 
 
 def _shape(pipeline: Retrieval, step: Step) -> ShapeLink:
@@ -210,7 +213,7 @@ def _shown(pipeline: Retrieval, component: object) -> ShownPassages:
 
 
 def _condense(pipeline: Retrieval, step: Step) -> CondenseLink:
-    return CondenseLink(pipeline.condenser, _shown(pipeline, pipeline.condenser), pipeline.reading.locked, step)
+    return CondenseLink(pipeline.condenser, _shown(pipeline, pipeline.condenser), step)
 
 
 def _audit(pipeline: Retrieval, step: Step) -> AuditLink:

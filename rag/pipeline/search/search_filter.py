@@ -28,7 +28,7 @@ class Scope:
     an empty one is the text above the first heading. `range` are characters of one document. Passages are cut to the first and
     the last of their characters that may be read. `metadata` are conditions by key of metadata or by field of records, see
     `rag.pipeline.search.metadata_filter`. `whole` names documents that replace the search, as locked files do, in this order;
-    it cannot be combined with others.
+    it cannot be combined with others. `off` are agents to switch off, see `Retrieval.without`.
     """
 
     documents: tuple[str, ...] | None = None
@@ -36,12 +36,13 @@ class Scope:
     metadata: Mapping[str, Condition] | None = None
     range: Span | None = None
     whole: tuple[str, ...] | None = None
+    off: tuple[str, ...] = ()
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     @property
     def everything(self) -> bool:
         """Whether nothing is restricted."""
-        return all(part is None for part in (self.documents, self.sections, self.metadata, self.range, self.whole))
+        return self == EVERYTHING
 
 
 EVERYTHING = Scope()
@@ -57,9 +58,10 @@ def narrowed(pipeline: Narrowed, scope: Scope) -> Narrowed:
 
     The pipeline itself where nothing is restricted. A pinned document stays if all of it may be read. The corpus may be a new
     one, whose passages end at the edge of the scope; rankings then hold positions in it. UserError for a document, a section or
-    a key of metadata that does not exist, and for characters beyond the end.
+    a key of metadata that does not exist, for an agent that is not in use, and for characters beyond the end.
     """
-    if scope.everything:
+    pipeline = pipeline.without(scope.off)
+    if replace(scope, off=()).everything:
         return pipeline
     names = (*(scope.documents or ()), *(scope.whole or ()), *([scope.range.doc_id] if scope.range else ()))
     if hidden := pipeline.excluded.intersection(names):
@@ -198,7 +200,7 @@ def _without_repeats(corpus: Corpus, kept: Allowed) -> Allowed:
 
 def _whole(pipeline: Narrowed, scope: Scope) -> Narrowed:
     """A pipeline that reads these documents from end to end and looks for nothing."""
-    if scope != replace(EVERYTHING, whole=scope.whole):
+    if scope != replace(EVERYTHING, whole=scope.whole, off=scope.off):
         raise UserError("within.whole", "is given with another restriction", "give whole documents alone, or leave them out")
     rows = [_row(pipeline.corpus, name, "within.whole") for name in dict.fromkeys(scope.whole or ())]
     return locked(replace(pipeline, reading=replace(pipeline.reading, context_tokens=None, pinned=())), rows)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rag.components.policies.replies import search_texts
+from rag.components.policies.actions import search_texts
 from rag.core.models.chat import Given
 from rag.core.text.passage_statements import statements
 from rag.core.text.stems import Stems

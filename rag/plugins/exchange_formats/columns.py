@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from rag.authoring.candidates import Row
-from rag.authoring.exchange.cells import parsed_cell
+from rag.authoring.exchange.cells import listed_cell, parsed_cell
 from rag.authoring.exchange.format_table import format_of, formats
 from rag.authoring.exchange.score_rows import NAMES
 from rag.core.errors import DataError
@@ -98,7 +98,7 @@ def _question(fields: Mapping[str, Any], where: str, given: Mapping[str, str]) -
     row |= {"route": route} if (route := one_text(found.get("route"))) in ROUTES else {}
     if not row["text"] or "\0" in row["text"]:
         raise DataError(where, "the question is empty or has a NUL character", "write it as text")
-    groups = _groups(parsed_cell(found.get("contexts")), texts_of(found.get("document"), where), where)
+    groups = _groups(listed_cell(found.get("contexts"), where), texts_of(found.get("document"), where), where)
     return Imported(row, groups, tuple(note for format in formats().values() for note in format.notes(flat, row, where)))
 
 
@@ -178,9 +178,8 @@ def _turns(value: Any, where: str) -> list[Row]:
     return [{"role": role, "text": text} for turn in turns for role, text, _ in _messages(turn, where)]
 
 
-def _groups(value: Any, documents: Sequence[str], where: str) -> tuple[tuple[Passage, ...], ...]:
+def _groups(parts: Sequence[Any], documents: Sequence[str], where: str) -> tuple[tuple[Passage, ...], ...]:
     """Groups of passages: those of the native format, or one for each context, or without contexts one for each document."""
-    parts = value if isinstance(value, list) else [value] if value else []
     if not parts:
         return tuple((Passage("", name),) for name in documents)
     names = documents if len(documents) == len(parts) else [documents[0] if len(documents) == 1 else ""] * len(parts)

@@ -1,11 +1,17 @@
 """A golden set → files of other tools."""
 
+import csv
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from rag.authoring.candidates import Row, place_row
 from rag.authoring.exchange.format_table import DETAILS, FLAT, NOWHERE, formats
+from rag.authoring.exchange.tables import FORMULA, Fields
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.checks import check_choice
 from rag.core.errors import DataError
@@ -13,7 +19,47 @@ from rag.core.roles import Questions
 from rag.core.types import Document, Place, document_of, spans_of
 from rag.documents.folder.json_rows import read_rows
 from rag.evaluation.data.golden import Golden
-from rag.plugins.exchange_formats.row_files import write
+
+
+def write(path: Path, rows: Iterable[Fields], columns: Sequence[str] = ()) -> None:
+    """Write rows in the container that the suffix of the path names: csv, tsv, parquet, arrow, yaml or jsonl."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix in (".parquet", ".arrow"):
+        _write_arrow(path, [{name: _nested(row.get(name)) for name in columns} for row in rows])
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if path.suffix in (".csv", ".tsv"):
+            writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows([_cell(row.get(name)) for name in columns] for row in rows)
+        elif path.suffix == ".yaml":
+            yaml.safe_dump(list(rows), file, allow_unicode=True, sort_keys=False)
+        else:
+            file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def _cell(value: Any) -> str:
+    """A value as a cell: JSON unless it is text that cannot be taken for it; no spreadsheet runs it."""
+    is_plain = isinstance(value, str) and value[:1] not in ("[", "{")
+    cell = "" if value is None else value if is_plain else json.dumps(value, ensure_ascii=False)
+    return f"'{cell}" if FORMULA.match(cell) else cell
+
+
+def _nested(value: Any) -> Any:
+    """A value as a cell of Arrow: lists of texts stay lists, lists of objects become JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) and value and isinstance(value[0], dict) else value
+
+
+def _write_arrow(path: Path, rows: list[dict[str, Any]]) -> None:
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    table = pa.Table.from_pylist(rows)
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path)
+    else:
+        with ipc.new_stream(str(path), table.schema) as stream:
+            stream.write_table(table)
 
 
 def rows_of(golden: Golden, questions: Questions) -> Iterator[Row]:

@@ -86,8 +86,6 @@ def import_set(
         making.mkdir(parents=True)
         report = _Importer(source, to, making, documents, given, at).run(reading)
         making.rename(to)
-    except OSError as error:
-        raise DataError(str(error.filename or to), f"cannot be used: {error.strerror}", "check its permissions") from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
     return report

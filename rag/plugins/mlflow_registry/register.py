@@ -15,6 +15,7 @@ from rag.core.errors import DISTRIBUTION, ConfigError
 from rag.core.redaction import redacted_text
 from rag.plugins.mlflow_registry import scripts
 from rag.plugins.mlflow_registry.load_bundle import ARTIFACT, check_parity
+from rag.plugins.mlflow_registry.prompts import register_prompt
 from rag.plugins.mlflow_registry.service import environment, found_or_none, registry
 from rag.tracking import mlflow_client
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 CHAMPION, CHALLENGER = "champion", "challenger"
-TAG = "assay.bundle"
-"""The tag of a version that holds the hash of its bundle."""
+TAG, PROMPT = "assay.bundle", "assay.prompt"
+"""The tags of a version that hold the hash of its bundle, and the URI of its prompt."""
 ALIAS = re.compile(r"[\w-]{1,255}", re.ASCII)
 RESERVED = re.compile(r"latest|v[0-9]+", re.IGNORECASE)
 QUESTION = "What do these documents say?"
@@ -31,7 +32,7 @@ QUESTION = "What do these documents say?"
 
 @dataclass(frozen=True)
 class Registered:
-    """A version of a model; `new` is false for a bundle that was registered before."""
+    """A version of a model; `prompt` is the URI of its prompt or empty; `new` is false for one that was registered before."""
 
     model: str
     version: int
@@ -39,12 +40,13 @@ class Registered:
     aliases: tuple[str, ...]
     uri: str
     tracking: str
+    prompt: str
     new: bool
 
     def to_json(self) -> dict[str, Any]:
         """What `rag bundle register --json` prints."""
         content = asdict(self) | {"bundle": self.digest, "aliases": list(self.aliases)}
-        return {name: content[name] for name in ("model", "version", "bundle", "aliases", "uri", "tracking", "new")}
+        return {name: content[name] for name in ("model", "version", "bundle", "aliases", "uri", "tracking", "prompt", "new")}
 
 
 def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, ...] = ()) -> Registered:
@@ -62,9 +64,10 @@ def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, .
         number = known or _log(client, bundle, name, hosts)
         if alias:
             client.set_registered_model_alias(name, alias, str(number))
-        aliases = tuple(sorted(client.get_model_version(name, str(number)).aliases))
+        found = client.get_model_version(name, str(number))
         there = redacted_text("", client.tracking_uri)
-    return Registered(name, number, bundle.digest, aliases, f"models:/{name}/{number}", there, new=not known)
+    aliases, prompt = tuple(sorted(found.aliases)), found.tags.get(PROMPT, "")
+    return Registered(name, number, bundle.digest, aliases, f"models:/{name}/{number}", there, prompt, new=not known)
 
 
 def _check_names(name: str, alias: str) -> None:
@@ -101,9 +104,14 @@ def _log(client: "MlflowClient", bundle: Bundle, name: str, hosts: tuple[str, ..
             pip_requirements=_requirements(),
             input_example=_example(bundle),
         )
+        tags = _tags(bundle)
+        if prompt := register_prompt(client, bundle, name, tags):
+            client.link_prompt_version_to_run(run, prompt)
+            client.link_prompt_version_to_model(prompt.name, str(prompt.version), logged.model_id)
+            tags |= {PROMPT: prompt.uri}
     if found_or_none(client.get_registered_model, name) is None:
         client.create_registered_model(name)
-    made = client.create_model_version(name, f"models:/{logged.model_id}", run, tags=_tags(bundle), model_id=logged.model_id)
+    made = client.create_model_version(name, f"models:/{logged.model_id}", run, tags=tags, model_id=logged.model_id)
     return int(made.version)
 
 

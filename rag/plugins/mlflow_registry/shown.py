@@ -12,6 +12,8 @@ def registered(found: Registered) -> None:
     out.print(f"{name} is {'' if found.new else 'still '}bundle {found.digest[:12]}.", soft_wrap=True)
     if found.aliases:
         out.print(f"It is the {escape(' and '.join(found.aliases))}.", soft_wrap=True)
+    if found.prompt:
+        out.print(f"Its prompt is {escape(found.prompt)}.", soft_wrap=True)
     serve = f"MLFLOW_TRACKING_URI={found.tracking} mlflow models serve -m {found.uri} --env-manager local"
     out.print(f"[dim]{escape(serve)}[/dim]", soft_wrap=True)
     if CHALLENGER in found.aliases:

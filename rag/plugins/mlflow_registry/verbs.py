@@ -20,8 +20,8 @@ def register(
 ) -> None:
     """Log a bundle to MLflow as a version of a registered model; it is loaded from code, without pickle.
 
-    --json: model, version, bundle (its hash), aliases, uri, tracking (the MLflow it is in) and new, false for
-    a bundle that is a version already.
+    --json: model, version, bundle (its hash), aliases, uri, tracking (the MLflow it is in), prompt (its URI
+    in the registry of prompts, empty where no model reads it) and new, false for a bundle that is a version already.
     """
     from rag.plugins.mlflow_registry import register as registry
     from rag.plugins.mlflow_registry.shown import registered

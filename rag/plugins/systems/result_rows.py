@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rag.authoring.exchange.cells import first_value, parsed_cell, passage_of
+from rag.authoring.exchange.cells import first_value, listed_cell, passage_of
 from rag.core.errors import DataError
 from rag.core.systems import SystemPassage, SystemReply
 from rag.core.types import Reply
@@ -71,10 +71,8 @@ def reply_of(row: Mapping[str, Any], where: str) -> SystemReply:
     if listed is None and said is None:
         what = f"has neither passages nor an answer; its columns: {', '.join(map(str, row))}"
         raise DataError(where, what, "add a column passages, best first")
-    listed = parsed_cell(listed)
-    if listed is not None and not isinstance(listed, list):
-        listed = [listed]
-    passages = tuple(passage_of(part, f"{where} passage {number}") for number, part in enumerate(listed or (), 1))
+    parts = enumerate(listed_cell(listed, where), 1)
+    passages = tuple(passage_of(part, f"{where} passage {number}") for number, part in parts)
     counts = {name: _number(row, names.split(), where) for name, names in COUNTS.items()}
     asked_tokens, said_tokens = (0 if math.isnan(counts[name]) else int(counts[name]) for name in COUNTS if name != "cost")
     seconds = next((_number(row, [name], where) * unit for name, unit in SECONDS.items() if name in row), math.nan)

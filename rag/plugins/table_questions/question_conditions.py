@@ -58,7 +58,7 @@ class Conditions(PartList):
                 self.alone.append(part)
             before = self.before(named[0]) if named else None
             if named and (part.number or not before or before.meaning not in (*ASKS, "count") or self.is_relative(before)):
-                self.use(named[0])
+                self.left.difference_update([named[0], *([before] if before and before.place == part.place else [])])
         negated = [part for part in parts if (before := self.before(part)) and before.meaning == "not" and self.use(before)]
         excluded = [test for part in negated for test in self.where([part])]
         others = [Condition(test.field, "!=", value) for test in excluded for value in test.value]  # type: ignore[union-attr]

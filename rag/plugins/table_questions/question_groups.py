@@ -28,22 +28,27 @@ class Groups(Conditions):
     def _group(self) -> Part | None:
         """The field of the groups: behind `per`, with a count also behind `each` or `by`, or before `and how many`."""
         counted = self.all("operation", "count")
-        signs = self.all("operation", "group", *(("each",) if counted else ()))
+        signs = self.all("operation", "group", *(("each", "between") if counted else ()))
         signs += self.all("stop", "by") if counted else []
-        if found := next((each for part in signs if (each := self.behind(part, "field"))), None):
+        if found := next((each for part in signs if (each := self.behind(part, "field") or self._last(part))), None):
             return found
-        asks, fields = self.all("operation", *ASKS), self.all("field")
-        is_each = len(counted) == len(fields) == 1 and bool(asks) and asks[0].start < fields[0].start < counted[0].start
-        head = self.behind(counted[0]) if is_each else None
-        return fields[0] if head and head.kind in ("title", "rows") and self.head(asks[0]) == fields[0] else None
+        fields = self.all("field")
+        if len(counted) != 1 or len(fields) != 1 or self.first() != fields[0] or counted[0].start < fields[0].start:
+            return None
+        heads = (self.behind(counted[0]), self.before(counted[0]))
+        return fields[0] if any(head and head.kind in ("title", "rows") for head in heads) else None
+
+    def _last(self, part: Part) -> Part | None:
+        """The field before the last word, such as `each`."""
+        return None if self.behind(part) else self.before(part, "field")
 
     def across(self) -> str:
         """The field whose groups have values in common, with words such as `both`; empty without one."""
         values = Counter(part.place for part in self.all("value"))
-        places = {part.place for part in self.all("field") if self._is_two(part)}
-        places |= {place for place, count in values.items() if count > 1 and self.type(place) != "list"}
+        two = {part.place for part in self.all("field") if self._is_two(part)}
+        places = two | {place for place, count in values.items() if count > 1 and self.type(place) != "list"}
         asked = {part.place for part in self.all("field")} - places - {self.lexicon.key}
-        if not self.all("operation", "shared", "also", "both") or len(places) != 1 or not asked:
+        if not (two or self.all("operation", "shared", "also", "both")) or len(places) != 1 or not asked:
             return ""
         (place,) = places
         self.left.difference_update(self.all("operation", "shared") + self.all("number"))
@@ -51,9 +56,9 @@ class Groups(Conditions):
         return self.name(place)
 
     def _is_two(self, field: Part) -> bool:
-        """True for a field with two values, behind `both` or `two`."""
+        """True for a field with two values, behind `both`, `two` or `between`."""
         before, held = self.before(field), {record.values[field.place] for record in self.lexicon.table.records}
-        two = before is not None and (before.meaning == "both" or before.number == len(held))
+        two = before is not None and (before.meaning in ("both", "between") or before.number == len(held))
         return two and len(held) == 2 and None not in held and self.type(field.place) != "list"
 
     def numbers(self) -> tuple[str, ...]:

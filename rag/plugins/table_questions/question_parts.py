@@ -82,9 +82,15 @@ class PartList:
         return found if found and kind in ("", found.kind) else None
 
     def head(self, part: Part) -> Part | None:
-        """As `behind`, without words such as `all`."""
+        """As `behind`, without words such as `all` and `which`."""
         found = self.behind(part)
-        return self.head(found) if found and found.meaning in ("all", "each", "both") else found
+        return self.head(found) if found and found.meaning in ("all", "each", "both", *ASKS) else found
+
+    def first(self) -> Part | None:
+        """What a question is about: the head of its first word that asks, or its first part where none does."""
+        if asks := [each for each in self.all("operation", *ASKS) if each.meaning != "when" or not self.is_relative(each)]:
+            return self.head(asks[0])
+        return next((part for part in self.parts if part.meaning not in ("aside", "all", "each", "both")), None)
 
     def is_relative(self, part: Part) -> bool:
         """True for a word such as `whose` behind the records."""

@@ -87,7 +87,12 @@ class Reading(Groups):
             self.take("operation", *ASKS)
             names = dict.fromkeys(self.name(part.place) for part in self.take("field"))
             return RecordQuery("list", self.table, tuple(names), where, across=across)
-        return RecordQuery("list", self.table, self._targets(where), where if self._is_all else self.needed(where))
+        targets = self._targets(where)
+        if any(self.type(self.lexicon.table.column(name)) == "list" for name in targets) and any(
+            isinstance(test.value, tuple) and len(test.value) > 1 for test in where
+        ):
+            raise Misfit("what is with all values, or with one of them")
+        return RecordQuery("list", self.table, targets, where if self._is_all else self.needed(where))
 
     def _count(self, counted: Part, where: Where) -> RecordQuery:
         """How many: records, different values of a field, or a number in a field."""
@@ -201,8 +206,8 @@ class Reading(Groups):
 
     def _head(self) -> int:
         """The field that a word like `who` means, or the key after `which`; -1 if the name of a field says it."""
-        asks = self.take("operation", *ASKS)
-        if not asks:
+        asks, first = self.take("operation", *ASKS), self.first()
+        if not asks and not (first and (first.kind in ("title", "rows") or (first.kind == "value" and self._is_told(first)))):
             raise Misfit("nothing is asked")
         meant = [part for part in asks if part.meaning in ("who", "when") and not self.is_relative(part)]
         named = {part.place for part in self.all("field") if part in self.left}
@@ -212,7 +217,7 @@ class Reading(Groups):
             raise Misfit("another field than what is asked for")
         if meant and not named:
             return meant[0].fields[0] if len(meant[0].fields) == 1 else -1
-        head = self.head(asks[0]) or next(map(self.head, self.all("operation", "exists")), None)
+        head = first or next(map(self.head, self.all("operation", "exists")), None)
         if head and head.kind == "value" and len(head.rows) > 1 and not self._is_told(head):
             return head.place
         return self.lexicon.key if head and head.kind in ("title", "rows", "value") else -1

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag.core.errors import StoreError
-from rag.core.files import replace_text, writing
+from rag.core.files import replace_text
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep.sweep import REPORTS
@@ -13,8 +12,6 @@ from rag.reporting.html import markdown, page, wording
 from rag.reporting.html.gather import gather
 from rag.reporting.html.svg import undrawn
 from rag.reporting.html.view_model import Material
-
-REMEDY = "fix that and run rag report again: a report is made from the store"
 
 
 @dataclass(frozen=True)
@@ -40,31 +37,19 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """The output of `rag report --json`."""
         head = wording.headline(self.material)
-        return {
-            "page": str(self.page),
-            "text": str(self.text),
-            "recommended": head.trial_id,
-            "name": head.name,
-            "why": head.why,
-            "sure": list(head.sure),
-            "cost": head.cost,
-            "missing": dict(self.material.missing),
-        }
+        said = {"recommended": head.trial_id, "name": head.name, "why": head.why, "sure": list(head.sure), "cost": head.cost}
+        return {"page": str(self.page), "text": str(self.text), **said, "missing": dict(self.material.missing)}
 
 
 def write(made: Plan, store: Store, folder: Path = REPORTS) -> Report:
     """Write `index.html` and `report.md` of a sweep in the store into the folder of its experiment in `folder`.
 
-    Raises DataError if no trial has scores, StoreError if the folder cannot be written.
+    Raises DataError if no trial has scores, OSError if the folder cannot be written.
     """
     place = folder / made.experiment.name
-    with writing(place, REMEDY):
-        # Checked before the minutes that a report may take.
-        place.mkdir(parents=True, exist_ok=True)
-        replace_text(place / ".writable", "")
-        (place / ".writable").unlink()
+    replace_text(place / ".writable", "")  # checked before the minutes that a report may take
+    (place / ".writable").unlink()
     material = gather(made, store, folder)
-    with writing(place, REMEDY):
-        replace_text(place / "index.html", page.render(material), errors="replace")
-        replace_text(place / "report.md", markdown.render(material), errors="replace")
+    replace_text(place / "index.html", page.render(material), errors="replace")
+    replace_text(place / "report.md", markdown.render(material), errors="replace")
     return Report(place / "index.html", place / "report.md", material)

@@ -7,6 +7,7 @@ from typing import Any
 
 from rag.analysis.corpus_view import WHOLE, CorpusView, SeenDocument
 from rag.analysis.text_flags import FLAGS, OF_CHUNKS
+from rag.core.files import replace_text
 from rag.core.types import BLOCKS, FATES
 from rag.pipeline.shapes.document_records import by_document
 from rag.reporting.html import page
@@ -20,9 +21,9 @@ MOST_RECORDS = 100
 
 
 def write(view: CorpusView, path: Path, budget: int = BUDGET) -> int:
-    """Write the page; return how many documents it names without their texts. StoreError if it cannot be written."""
+    """Write the page; return how many documents it names without their texts. OSError if it cannot be written."""
     text, left_out = render(view, budget)
-    page.write(path, text)
+    replace_text(path, text, errors="replace")
     return left_out
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.analysis import blame, finding_counts, headroom, routes
+from rag.analysis import blame, finding_counts, headroom
 from rag.core.errors import UserError
 from rag.core.figures import figure, interval
 from rag.evaluation.data import slices
@@ -206,16 +206,16 @@ def _control_cell(result: Mapping[str, Any]) -> str:
     return f"{figure(result['mean'])} ({interval(result['difference'], result['low'], result['high'], signed=True)})"
 
 
-def _confusion(scored: Scored, choice: routes.Choice, went: str) -> Listing | None:
+def _confusion(scored: Scored, choice: finding_counts.Choice, went: str) -> Listing | None:
     """Right and chosen routes or kinds of messages, once for all trials that choose alike."""
-    found = dict[str, tuple[str, routes.Matrix]]()
+    found = dict[str, tuple[str, finding_counts.Matrix]]()
     for trial in scored.trials:
-        if matrix := routes.confusion(trial, scored.made, scored.store, choice):
+        if matrix := finding_counts.confusion(trial, scored.made, scored.store, choice):
             found.setdefault(str(matrix), (trial.trial.name, matrix))
     lines = [
         (f"{name}: {right}", *map(str, chosen.values())) for name, matrix in found.values() for right, chosen in matrix.items()
     ]
-    return Listing(tuple(f"{went} {name}" for name in routes.NAMES[choice]), tuple(lines)) if lines else None
+    return Listing(tuple(f"{went} {name}" for name in finding_counts.NAMES[choice]), tuple(lines)) if lines else None
 
 
 def _check_findings(scored: Scored) -> Listing | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rag.analysis.ingestion.coverage import DENSE, HUGE, TINY
 from rag.analysis.ingestion.ingest import Ingestion
+from rag.core.files import replace_text
 from rag.reporting.html import page
 
 EXAMPLES = 50
@@ -12,8 +13,8 @@ EXAMPLES = 50
 
 
 def write(done: Ingestion, path: Path) -> None:
-    """Write the page; StoreError if it cannot be written."""
-    page.write(path, render(done))
+    """Write the page; OSError if it cannot be written."""
+    replace_text(path, render(done), errors="replace")
 
 
 def render(done: Ingestion) -> str:

@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from rag.core.figures import amount, figure, with_interval
-from rag.core.files import replace_text, writing
-from rag.evaluation.data.fates import fates_in_words
+from rag.evaluation.data.validation import fates_in_words
 from rag.execution.sweep.leaderboard import ranked
 from rag.reporting import number_format
 from rag.reporting.html import charts, tradeoffs, wording
@@ -65,12 +63,6 @@ def page_of(
     ours = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
     data = [(name, Markup(text)) for name, text in (blocks or {}).items()]  # noqa: S704
     return environment().get_template(template).render(**values, **ours, data=data, policy=policy(style, script))
-
-
-def write(path: Path, text: str) -> None:
-    """Write the page of a verb with the option --html; StoreError if it cannot be written."""
-    with writing(path, "name another place: --html FILE"):
-        replace_text(path, text, errors="replace")
 
 
 def policy(style: str, script: str) -> str:

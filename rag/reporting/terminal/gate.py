@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rag.analysis.baseline import Baseline
 from rag.analysis.gate.decide import Row
@@ -97,17 +96,3 @@ def baseline(kept: Baseline, path: Path, whole: bool, command: str) -> None:
         out.print("The golden set has no holdout: the gate asks all questions, including those that chose the trial.")
     stream(f"{path}\n")
     out.print(f"[dim]Commit it: `{escape(command)}` compares with it.[/dim]", soft_wrap=True)
-
-
-def baseline_json(kept: Baseline, path: Path) -> dict[str, Any]:
-    """The output of `rag study baseline --json`."""
-    result = kept.result
-    return {
-        "experiment": kept.experiment,
-        "path": str(path),
-        "split": kept.split,
-        "questions": len(result.questions),
-        "failed": int(result.scores.failed.sum()),
-        "trial": result.trial_id,
-        "name": result.name,
-    }

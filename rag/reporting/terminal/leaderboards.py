@@ -12,18 +12,19 @@ from rag.pipeline.search import unread_text
 from rag.reporting.terminal.output import Table, dimmed, err, escape, out, print_line, table, tokens
 
 MEASURED = {
-    "chars_read": ("chars", "{:,.0f}", 7),
-    "unjudged": ("unjudged", "{:.0%}", 10),
-    "unread": ("unread", "{:.1%}", 9),
     "failed_questions": ("failed", "{:.0f}", 8),
     "cut_replies": ("cut", "{:.0f}", 5),
     "passage_failures": ("no_reply", "{:.0f}", 10),
     "unusable": ("unusable", "{:.0f}", 10),
-    "latency_p50_ms": ("p50_ms", "{:.1f}", 8),
     "tokens": ("tokens", "{:,.0f}", 9),
     "cost_usd": ("US$", "{:.4f}", 8),
+    "chars_read": ("chars", "{:,.0f}", 7),
+    "unjudged": ("unjudged", "{:.0%}", 10),
+    "unread": ("unread", "{:.1%}", 9),
+    "latency_p50_ms": ("p50_ms", "{:.1f}", 8),
 }
-"""Columns that were measured by trial and not by question, shown if any trial has a value: heading, format, width."""
+"""Columns that were measured by trial and not by question, shown if any trial has a value: heading, format, width. The first
+that fit are shown."""
 SHOWN = 8
 """Trials on a terminal; the report has all."""
 WIDE = 100

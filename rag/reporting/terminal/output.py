@@ -142,8 +142,8 @@ def ask_command(question: str, trial_id: str) -> str:
 def tokens(spent: Spent) -> str:
     """Tokens with their price: `12,300 tokens, 0.0042 US dollars`."""
     cost = spent.cost
-    price = "at an unknown price" if cost != cost else "for nothing" if not cost else f"{cost:.4f} US dollars"
-    return f"{spent.tokens:,.0f} tokens{' ' if price[0] in 'af' else ', '}{price}"
+    price = "at an unknown price" if cost != cost else "at no charge" if not cost else f"{cost:.4f} US dollars"
+    return f"{spent.tokens:,.0f} tokens{' ' if price[0] == 'a' else ', '}{price}"
 
 
 def dimmed(text: str) -> str:

@@ -107,12 +107,8 @@ def failed(done: Sweep, concluded: Conclusion) -> None:
 
 def failed_controls(results: Sequence[ControlResult]) -> None:
     """Print why controls failed, each cause once."""
-    for failure in dict.fromkeys(f"with {_contexts(row)}: {row.error}" for row in results if row.error):
+    for failure in dict.fromkeys(f"with {CONTEXTS.get(row.name, row.name)}: {row.error}" for row in results if row.error):
         err.print(f"[red]failed[/red] {escape(failure)}", soft_wrap=True)
-
-
-def _contexts(row: ControlResult) -> str:
-    return CONTEXTS.get(row.name, row.name)
 
 
 def _row(done: Sweep, winner: Winner) -> Row:

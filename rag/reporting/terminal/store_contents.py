@@ -5,8 +5,7 @@ from typing import Any
 
 from rag.core.figures import amount, figure
 from rag.documents.folder.file_tree import Skipped, tally
-from rag.evaluation.data.fates import WORDS, fates_in_words
-from rag.evaluation.data.validation import DatasetCheck
+from rag.evaluation.data.validation import WORDS, DatasetCheck, fates_in_words
 from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import escape, out, print_line, print_table, stream, table
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rag.analysis.attacks import LINKS, SUCCESS, Attacked, Difference, Share
-from rag.analysis.dialogues import Dialogues
+from rag.analysis.dialogues import Dialogues, ReusedPassages
 from rag.analysis.hops import Hops
-from rag.analysis.reused_passages import ReusedPassages
 from rag.core.figures import DASH, figure, interval, with_interval
 from rag.evaluation.statistics.paired import ALPHA
 from rag.reporting.terminal.output import dimmed, escape, out, print_table
@@ -35,18 +34,6 @@ def show(parts: Iterable[Part]) -> None:
             out.print(escape(part), soft_wrap=True)
         else:
             print_table(part.heads, ([dimmed(cell) for cell in row] for row in part.rows), words=part.words)
-
-
-def markdown(title: str, parts: Iterable[Part]) -> str:
-    """Sentences and tables as a Markdown file."""
-    found = [f"# {title}"]
-    for part in parts:
-        if isinstance(part, str):
-            found += [f"- {part}"] if part else []
-        else:
-            lines = [part.heads, ["---"] * len(part.heads), *part.rows]
-            found.append("\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines))
-    return "\n\n".join(found) + "\n"
 
 
 def share(found: Share | None) -> str:

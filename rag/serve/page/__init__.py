@@ -58,7 +58,6 @@ def routes_of(files: Mapping[str, Shipped], index: str) -> APIRouter:
 
 
 def _response(file: Shipped, request: Request) -> Response:
-    """The file, or 304 if the browser has it."""
     headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=headers)

@@ -10,7 +10,7 @@ import * as scope from "./scope.js";
 import { sentences } from "./text.js";
 import * as turns from "./turns.js";
 
-let models = [], alone = new Set(), lacks = new Map();
+let models = [], alone = new Set(), lacks = new Map(), agents = new Map();
 const asked = [];
 let recalled = 0;
 
@@ -23,6 +23,7 @@ async function offers() {
   models = found.map(one => one.id);
   scope.setModels(found);
   lacks = new Map(found.map(one => [one.id, one.stand_ins]));
+  agents = new Map(found.map(one => [one.id, one.agents]));
   alone = new Set(found.filter(one => !one.follows).map(one => one.id));
 }
 
@@ -81,9 +82,19 @@ function lacking() {
   place.lastElementChild.replaceChildren(...said.map(one => make("li", {}, `${one}.`)));
 }
 
+/** Offer the agents that all chosen pipelines have. */
+function offerAgents() {
+  const used = chosen().map(name => agents.get(name ?? models[0]) ?? []), known = used[0].filter(each => used.every(own => own.includes(each)));
+  const box = each => make("input", { type: "checkbox", value: each, checked: scope.isUsed(each), onchange: event => scope.use(each, event.target.checked) });
+  find("#agents").hidden = !known.length;
+  find("#agents").replaceChildren(make("summary", {}, "Agents"), ...known.map(each => make("label.remember", {}, box(each), each)));
+  scope.setAgents(known);
+}
+
 /** A warning before a follow-up such as "and when?" to a pipeline that searches for questions as typed. */
 function standing() {
   lacking();
+  offerAgents();
   const names = chosen().filter(name => alone.has(name)), all = names.length === chosen().length;
   find("#alone").hidden = !names.length;
   find("#alone").textContent = `${all ? "Every question is searched for" : `${scope.nameOf(names[0])} searches for every question`} as it is typed: ask in full.`;
@@ -95,6 +106,7 @@ function drawScope() {
   const clear = words ? make("button.quiet.clear", { type: "button", "aria-label": "Ask all documents again", title: "Ask all documents again", onclick: () => { scope.clear(); field.focus(); } }, icon("close")) : null;
   find("#scope").replaceChildren(...[open, clear].filter(Boolean));
   find("#scope").classList.toggle("narrowed", Boolean(words));
+  for (const box of document.querySelectorAll("#agents input")) box.checked = scope.isUsed(box.value);
   hinder(scope.obstacle());
 }
 

@@ -1,4 +1,4 @@
-// The scope of a question: documents that are on, documents read whole, or a selection in one of them.
+// The scope of a question: documents that are on, documents read whole, or a selection in one of them; and the agents in use.
 
 import { signal } from "./dom.js";
 import { count, pageLabel, several, short } from "./text.js";
@@ -7,7 +7,7 @@ export const changed = signal();
 const titles = new Map(), own = new Map(), names = new Map();
 let all = [], off = new Set(), whole = new Set(), range = null;
 /** The value of each tag; the empty name has a heading. */
-let under = new Map();
+let under = new Map(), without = new Set();
 
 /** Set the documents; choices of removed documents are dropped. */
 export function setDocuments(documents) {
@@ -42,6 +42,19 @@ export function setModels(models) {
     const same = models.filter(other => called(other) === called(one)).length > 1;
     names.set(one.id, same ? `${called(one)} ${one.bundle.slice(0, 6)}` : called(one));
   }
+}
+
+/** Set the agents that can be switched off; choices of others are dropped. */
+export function setAgents(known) {
+  without = new Set([...without].filter(name => known.includes(name)));
+  changed.tell();
+}
+
+export const isUsed = name => !without.has(name);
+
+export function use(name, wanted) {
+  if (wanted) without.delete(name); else without.add(name);
+  changed.tell();
 }
 
 export const nameOf = model => names.get(model) ?? model;
@@ -86,20 +99,23 @@ export function narrow(name, value) {
 export const narrowed = name => under.get(name) ?? "";
 
 export function clear() {
-  under.clear();
-  off.clear();
+  [under, off, without].forEach(one => one.clear());
   whole.clear();
   range = null;
   changed.tell();
 }
 
-/** The `within` of a request; null for all documents. */
+/** The `within` of a request; null for all documents and agents. */
 export function within() {
+  const wanted = { ...restricted(), ...(without.size && { off: [...without] }) };
+  return Object.keys(wanted).length ? wanted : null;
+}
+
+function restricted() {
   if (whole.size) return { whole: [...whole] };
   if (range) return { range: { doc_id: range.doc_id, start: range.start, end: range.end } };
   const heading = narrowed(""), tags = [...under].filter(([name]) => name).map(([name, value]) => [name, [value]]);
-  const wanted = { ...(off.size && { documents: all.filter(isOn) }), ...(heading && { sections: [heading] }), ...(tags.length && { metadata: Object.fromEntries(tags) }) };
-  return Object.keys(wanted).length ? wanted : null;
+  return { ...(off.size && { documents: all.filter(isOn) }), ...(heading && { sections: [heading] }), ...(tags.length && { metadata: Object.fromEntries(tags) }) };
 }
 
 /** Why no question can be asked now; empty if one can. */
@@ -108,9 +124,10 @@ export const obstacle = () => (!whole.size && !range && all.length && off.size =
 /** The number of documents, in words. */
 export const everything = () => (all.length ? `All ${several(all.length, "document")}` : "All documents");
 
-/** A `within` in words; empty for all documents. */
-export function described(wanted) {
-  if (!wanted) return "";
+/** A `within` in words; empty for all documents and agents. */
+export const described = wanted => (wanted ? [restriction(wanted), wanted.off ? `Without ${wanted.off.join(", ")}` : ""].filter(Boolean).join(" · ") : "");
+
+function restriction(wanted) {
   if (wanted.whole) return `Read whole, without a search: ${listed(wanted.whole)}`;
   if (wanted.range) return `Only characters ${count(wanted.range.start)}–${count(wanted.range.end)} of ${titleOf(wanted.range.doc_id)}`;
   const tags = Object.entries(wanted.metadata ?? {}).map(([name, values]) => `Only ${name}: ${values.join(", ")}`);

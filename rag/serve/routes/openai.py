@@ -146,11 +146,6 @@ def chunk(answer_id: str, model: str, delta: dict[str, Any], finish: str | None 
     return _chunk(answer_id, model) | {"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
 
 
-def usage_chunk(answer: Answer) -> dict[str, Any]:
-    """The last piece of a streamed completion, with the numbers of tokens."""
-    return _chunk(answer["id"], answer["model"]) | {"choices": [], "usage": _usage(answer)}
-
-
 def _chunk(answer_id: str, model: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{answer_id}", "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
 
@@ -177,7 +172,7 @@ async def _chunks(handler: RequestHandler, request: Request, body: Completion, j
     last = chunk(job.id, name, {"annotations": annotations(answer, str(request.base_url))}, answer["finish"])
     yield _data(last | {"assay": assay_part(answer)})
     if body.wants_usage:
-        yield _data(usage_chunk(answer))
+        yield _data(_chunk(job.id, name) | {"choices": [], "usage": _usage(answer)})
 
 
 def _data(payload: object) -> bytes:
@@ -207,5 +202,6 @@ def _listed(model: Model) -> ListedModel:
         "experiment": model.bundle.manifest.experiment,
         "bundle": model.bundle.digest,
         "follows": model.follows,
+        "agents": model.bundle.pipeline.agents,
         "stand_ins": model.bundle.stand_ins,
     }

@@ -9,11 +9,11 @@ from support.command_line import Verb, verb
 from support.gate_experiment import write_gated, write_many
 from support.scripted_server import Script, answer, serving
 
-METRICS = "[evidence_cited,citation_recall,citation_support,abstention,ndcg@10]"
+METRICS = "[evidence_cited,citation_recall,abstention,ndcg@10]"
 GATE = """\
 gate:
   split: all
-  metrics: {evidence_cited: 0.05, citation_recall: 0.05, citation_support: 0.05, abstention: 0.05, ndcg@10: 0.03}
+  metrics: {evidence_cited: 0.05, citation_recall: 0.05, abstention: 0.05, ndcg@10: 0.03}
   bounds: ["failed == 0"]
 """
 WORSE = "prompt.instruction='Answer from what you know. Be brief.'"

@@ -95,6 +95,29 @@ def test_lists_abbreviations_and_sections_of_two_documents() -> None:
     assert found(lake=more, river=RIVER) == []  # its evidence would not be whole
 
 
+@pytest.mark.parametrize(
+    ("heading", "text", "asked"),
+    [
+        ("Why does the gate close at nine?", "The ferry leaves then, and none comes until the morning.", "heading"),
+        ("Why does it close?", "The ferry leaves then, and none comes until the morning.", ""),
+        ("Removing your old key", "You can hand it in at the desk, or post it.", "task: How do I remove my old key?"),
+        ("Running the pump", "Run the small pump first, then the large one.", "task: How do I run the pump?"),
+        ("Running the pump", "The small pump is older than the large one.", ""),
+        ("Debugging tips", "You can hand it in at the desk, or post it.", ""),
+        ("gate.close(at[, by])", "Closes the gate for all boats of a kind.", "name: What does gate.close() do?"),
+        ("--dry-run", "Prints what would be done, and does nothing.", "name: What does --dry-run do?"),
+        ("net.retry", "Number of times that a call is made again.", "name: What is net.retry?"),
+        ("net.retry", "See the manual of the net for all of this.", ""),
+    ],
+)
+def test_headings_that_ask_or_name_a_task_or_a_thing(heading: str, text: str, asked: str) -> None:
+    made = [line for rule in ("heading", "task", "name") for line in of(rule, depot=f"# Depot\n\n## {heading}\n\n{text}\n")]
+    asked = f"heading: {heading}" if asked == "heading" else asked
+    assert made == ([f"{asked} → {text} ← {text}"] if asked else [])
+    inner = of("task", depot="# Depot\n\n## Running the pump\n\nRun the small pump first.\n\n### Then\n\nRun the large one.\n")
+    assert inner == []  # a section with sections does not hold its whole answer
+
+
 def test_editions_and_missing_columns() -> None:
     assert of("edition", old=OLD, new=NEW) == ["edition: Tern: which price applies now? → £25 ← | Tern | £25 | Ruth |"]
     assert of("edition", old=OLD.replace("2024 (expired)", "of the museum"), new=NEW) == []
@@ -217,6 +240,7 @@ def test_a_document_is_named_where_a_question_needs_it() -> None:
     )
     (named,) = reasons(texts, ("How wide is the wheel?", wide, "nine feet"))
     assert "Pellham mill" in named
+    assert reasons({"a": f"{FILING}\n{wide}"}, ("How wide is the wheel of Pellham?", wide, "nine feet")) == ["no context"]
 
 
 @pytest.mark.parametrize(
@@ -242,11 +266,6 @@ def test_other_languages(language: str) -> None:
     assert not any("What" in each.text for each in made.questions.values())
 
 
-def test_a_table_without_a_title_is_named_by_its_columns() -> None:
-    made = generate([Document("1", HIRE.partition("\n\n")[2]), Document("2", MILL)]).questions.values()
-    assert any(each.text == "In the table of device and deposit, what is the deposit for Coot?" for each in made)
-
-
 FILING = """Kite Mills, Inc. sells. Kite Mills, Inc. is in Kent. We are Kite Mills, Inc.
 
 CONSOLIDATED STATEMENTS OF INCOME (in millions)
@@ -269,9 +288,13 @@ def test_figures_name_subject_period_and_unit() -> None:
     assert change.endswith(f"of Kite Mills, Inc. increase from 2016 to 2017, {unit}? → 22.5 | 22.5 ← {row}")
     assert absent.startswith(f"no-period: What were the total net sales of Kite Mills, Inc. in 2009, {unit}?")
     assert found(kite=FILING.replace("Other", "Total net sales 1 118\nOther")) == []  # two values
+    assert len(found(kite=FILING.replace("Other income", "Goodwill"))) == 3  # goodwill is of a day, not of a year
 
 
 def test_named_things_are_asked_about_without_a_title() -> None:
     line = "attribute: When was Red Tern built? → 4 May 1931 ← | Red Tern | 4 May 1931 | 9 |"
     assert of("attribute", kites=SHEET) == [line]
     assert of("attribute", kites=SHEET, more=SHEET) == []  # which one?
+    shires = "| County | Population (2011) |\n|---|---|\n| Kent | 911 |\n| Surrey | 802 |\n| Avon | 703 |\n"
+    asked = "attribute: What was the population of the county of Kent in 2011? → 911 ← | Kent | 911 |"
+    assert of("attribute", shires=shires)[0] == asked

@@ -118,9 +118,9 @@ def test_a_model_that_answers_only_rubbish_is_asked_a_bounded_number_of_times() 
     assert len(model.requests) == ATTEMPTS * BOUND
 
 
-def test_an_invalid_reply_is_answered_once_with_what_is_wrong() -> None:
+def test_after_an_invalid_reply_the_request_says_what_is_wrong() -> None:
     def reply(request: Request) -> Reply:
-        return oblige(request) if len(request.messages) > 4 else Reply("Sure!")
+        return oblige(request) if "An earlier reply is not the JSON" in request.messages[-1].content else Reply("Sure!")
 
     first, second = made(reply, "factoid")
     assert first == Refusal("is not the JSON object that was asked for", "model:factoid")

@@ -9,11 +9,8 @@ from rag.components.indexes.bm25s import Bm25sIndex
 from rag.core.errors import ConfigError
 
 TEXTS = [
-    "Die Kontrolle im Zug.",
-    "Der Fahrschein kostet drei Euro.",
-    "Fahrscheinkontrollen gibt es täglich.",
-    "Die Haltestellen an der Bahn und der Straße.",
-    "Straßenbahnhaltestelle Nord, Verkehrsamt Süd; überall Verkehr.",
+    *("Die Kontrolle im Zug.", "Der Fahrschein kostet drei Euro.", "Fahrscheinkontrollen gibt es täglich."),
+    *("Die Haltestellen an der Bahn und der Straße.", "Straßenbahnhaltestelle Nord, Verkehrsamt Süd; überall Verkehr."),
     "Das Amt ist offen.",
 ]
 

@@ -86,23 +86,11 @@ QUOTABLE = "Dogs of *any size* travel free – cats, on the other hand,\ndo not.
 @pytest.mark.parametrize(
     "quotation",
     [
-        '"dogs of any size travel free"',
-        "“Dogs of any size,”",
-        "„travel free - cats“",
-        "«on the other hand, do not.»",
-        '"Dogs of any size … do not"',
-        '"Dogs [...] free"',
-        '"They said: “pay up”"',
-        "“They said: “pay up””",
-        '"See a list too"',
-        '"Dogs of any size [1]"',
-        '"[d]ogs of any size"',
-        '"[big dogs] of any size"',
-        '"travel free—cats"',
-        "“travel free \u2011 cats”",
-        "‘Dogs of any size’",
-        'by a 3" pipe and a 4" pipe',
-        '"elephants"',
+        *('"dogs of any size travel free"', "“Dogs of any size,”", "„travel free - cats“"),
+        *("«on the other hand, do not.»", '"Dogs of any size … do not"', '"Dogs [...] free"', '"They said: “pay up”"'),
+        *("“They said: “pay up””", '"See a list too"', '"Dogs of any size [1]"', '"[d]ogs of any size"'),
+        *('"[big dogs] of any size"', '"travel free—cats"', "“travel free \u2011 cats”", "‘Dogs of any size’"),
+        *('by a 3" pipe and a 4" pipe', '"elephants"'),
     ],
 )
 def test_quotations_that_were_read(quotation: str) -> None:
@@ -112,13 +100,8 @@ def test_quotations_that_were_read(quotation: str) -> None:
 @pytest.mark.parametrize(
     "quotation",
     [
-        '"dogs travel free"',
-        "“no elephants”",
-        "‘no elephants’",
-        "“no “elephants” at all”",
-        '"gs of any si"',
-        '"do not … dogs of"',
-        '"Nothing. Dogs of any"',
+        *('"dogs travel free"', "“no elephants”", "‘no elephants’", "“no “elephants” at all”", '"gs of any si"'),
+        *('"do not … dogs of"', '"Nothing. Dogs of any"'),
     ],
 )
 def test_quotations_that_were_not(quotation: str) -> None:

@@ -41,7 +41,6 @@ def test_the_nearest_passage_counts() -> None:
     assert check.similarity(queries, [at_angles(90, 60), at_angles(180), ()]) == pytest.approx([0.5, -1, -1])
     floors = [[one.what for one in row] for row in check.screen(queries, [at_angles(90, 59), at_angles(70), ()])]
     assert floors == [[], ["the nearest passage has a cosine of 0.342, below 0.5"], ["nothing was found"]]
-    assert check.similarity(queries, [(), (), ()]) == [-1, -1, -1]
 
 
 def test_a_follow_up_is_tried_with_what_was_said_before() -> None:
@@ -112,6 +111,9 @@ def test_what_asks_nothing_of_the_documents_needs_no_look_at_the_passages(text: 
 def test_after_other_turns_a_question_may_say_nothing_by_itself() -> None:
     assert reasons(shipped(), "And what about it?", ranking()) == ["this asks nothing"]
     assert reasons(shipped(), "And what about it?", ranking(), "When does the ferry leave?") == []
+    assert (
+        reasons(shipped(), "Tell me more about that.", ranking(), "When does the ferry leave?", "And when must it land?") == []
+    )
 
 
 def test_both_words_and_sense_must_be_missing() -> None:
@@ -140,9 +142,6 @@ def test_the_share_of_words_is_a_limit_that_counts_as_missing() -> None:
     question, near = "bake ferry", Fixed(0.7)
     assert reasons(OffTopicCheck(near, words=0.5), question, ranking())
     assert not reasons(OffTopicCheck(near, words=0.49), question, ranking())
-
-
-def test_a_floor_of_the_config_comes_before_that_of_the_embedder() -> None:
     assert reasons(OffTopicCheck(Fixed(0.7), floor=0.5), "bake sourdough", ranking()) == []
     assert reasons(OffTopicCheck(Fixed(0.1), floor=0.65), "bake sourdough", ranking())
 

@@ -45,17 +45,9 @@ def test_no_question_of_the_handbook_is_taken_for_another_kind() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Thanks, and how much leave is there?",
-        "ok but what about part-time staff?",
-        "Tell me more about that.",
-        "What do I say first?",
-        "Do I have to answer questions?",
-        "???",
-        "I'd love an answer",
-        "I love cycling, is there an allowance",
-        "Evening work",
-        "Helpful contacts",
-        "Bonjour, je cherche les congés",
+        *("Thanks, and how much leave is there?", "ok but what about part-time staff?", "Tell me more about that."),
+        *("What do I say first?", "Do I have to answer questions?", "???", "I'd love an answer"),
+        *("I love cycling, is there an allowance", "Evening work", "Helpful contacts", "Bonjour, je cherche les congés"),
         "Nachtarbeit",
     ],
 )
@@ -66,16 +58,9 @@ def test_what_may_be_a_question_is_left_alone(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "begins"),
     [
-        ("THANKS!!", "You're"),
-        ("Ok, who are you then?", "I answer"),
-        ("🎉", "Alright"),
-        ("ta very much", "You're"),
-        ("Merci beaucoup", "You're"),
-        ("Vielen herzlichen Dank!", "You're"),
-        ("Hasta luego", "Goodbye"),
-        ("Great answer, I love it", "Alright"),
-        ("C’est parfait", "Alright"),
-        ("What a great reply", "You're"),
+        *(("THANKS!!", "You're"), ("Ok, who are you then?", "I answer"), ("🎉", "Alright"), ("ta very much", "You're")),
+        *(("Merci beaucoup", "You're"), ("Vielen herzlichen Dank!", "You're"), ("Hasta luego", "Goodbye")),
+        *(("Great answer, I love it", "Alright"), ("C’est parfait", "Alright"), ("What a great reply", "You're")),
     ],
 )
 def test_a_pleasantry_gets_the_reply_of_its_group(text: str, begins: str) -> None:

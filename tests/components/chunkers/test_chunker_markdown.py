@@ -63,10 +63,10 @@ def test_a_table_has_its_caption_and_is_cut_between_rows() -> None:
 
 def test_groups_of_rows() -> None:
     text = f"# A\n\nWords.\n\n{TABLE}\n\nEnd."
-    first = f"Table 1. Peaks\n\n{HEADER}| Lark | 3.6 |"
-    assert chunks(text, 200, rows=1) == ["# A\n\nWords.", first, "| Weir | 2.9 |", "| Pell | 3.1 |", "End."]
-    assert chunks(text, 200, rows=2) == ["# A\n\nWords.", f"{first}\n| Weir | 2.9 |", "| Pell | 3.1 |", "End."]
-    assert chunks(f"## B\n\n{TABLE}", 200, rows=3) == [f"## B\n\n{TABLE}"]
+    above, first = "# A\n\nWords.\n\nTable 1. Peaks", f"{HEADER}| Lark | 3.6 |"
+    assert chunks(text, 200, rows=1) == [above, first, "| Weir | 2.9 |", "| Pell | 3.1 |", "End."]
+    assert chunks(text, 200, rows=2) == [above, f"{first}\n| Weir | 2.9 |", "| Pell | 3.1 |", "End."]
+    assert chunks(f"## B\n\n{HEADER}| Lark | 3.6 |", 200, rows=3) == [f"## B\n\n{first}"], "a heading is never alone"
 
 
 def test_kept_blocks_are_whole_up_to_a_bound() -> None:

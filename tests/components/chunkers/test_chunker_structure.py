@@ -49,40 +49,16 @@ A claim.[^1]
 ## Last
 """
 BLOCKS = (
-    *(
-        "# Title\n\n",
-        "## Part\n\n",
-        "### Deep\n\n",
-        "#### Deeper\n",
-        "Under\n-----\n\n",
-        "A word. And more of them.\n\n",
-        "this:\n",
-    ),
-    *(
-        "| a | b |\n|--|--|\n| 1 | 2 |\n| 3 | 4 |\n\n",
-        "Table 1. Caption\n\n| a b |\n|--|\n| 1 |\n| 2 |\n| 3 |\n",
-        "| a |\n|--|\n\n",
-    ),
-    *(
-        "| | x |\n|--|--|\n| | y |\n| 1 | 2 | 3 |\n| 4 |\n\n",
-        "Table 2: below\n\n",
-        "**Bold**\n\n",
-        "```\n# code\nx = 1\n```\n",
-        "~~~\n",
-    ),
+    *("# Title\n\n", "## Part\n\n", "### Deep\n\n", "#### Deeper\n", "Under\n-----\n\n"),
+    *("A word. And more of them.\n\n", "this:\n"),
+    "| a | b |\n|--|--|\n| 1 | 2 |\n| 3 | 4 |\n\n",
+    "Table 1. Caption\n\n| a b |\n|--|\n| 1 |\n| 2 |\n| 3 |\n",
+    "| a |\n|--|\n\n",
+    *("| | x |\n|--|--|\n| | y |\n| 1 | 2 | 3 |\n| 4 |\n\n", "Table 2: below\n\n", "**Bold**\n\n"),
+    *("```\n# code\nx = 1\n```\n", "~~~\n"),
     *("- one\n- two\n  - inner\n", "1. first\n2. second\n", "> said\n", "— Ames\n\n", "A claim.[^1]\n\n", "[^1]: A note.\n\n"),
-    *(
-        "日本語の文。次の文。\n",
-        "نص عربي. آخر\n",
-        "x" * 70,
-        "\r\n",
-        "\n",
-        "    indented\n",
-        "1.2 Numbered\n\n",
-        "\x00",
-        "\u2028",
-        "<b>\n",
-    ),
+    *("日本語の文。次の文。\n", "نص عربي. آخر\n", "x" * 70, "\r\n", "\n", "    indented\n", "1.2 Numbered\n\n", "\x00"),
+    *("\u2028", "<b>\n"),
 )
 TEXTS = st.lists(st.one_of(st.sampled_from(BLOCKS), st.text(max_size=6)), max_size=30).map("".join)
 SETTINGS = st.fixed_dictionaries(

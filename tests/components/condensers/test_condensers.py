@@ -9,7 +9,7 @@ from support.scripted_generator import Scripted, raising
 
 from rag import testing
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError, ServiceError
+from rag.core.errors import ServiceError
 from rag.core.look_checks import check_condensed
 from rag.core.looks import Condensed, Item
 from rag.core.roles.looking import Condensation, Kept
@@ -50,12 +50,6 @@ def test_sentences_are_quoted_with_their_headings_and_sources() -> None:
 def test_nothing_is_condensed_without_a_common_word() -> None:
     made = condensed(build("condense", "extractive"), "zebra?")
     assert made == Condensation(None, "no sentence shares a word with the question")
-
-
-@pytest.mark.parametrize("changes", [{"facts": 0}, {"facts": 13}, {"share": 2}, {"item": "{above}"}, {"missing": "-"}])
-def test_parameters_of_extractive(changes: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=r"condense\."):
-        build("condense", "extractive", **changes)
 
 
 def model(reply: Any) -> tuple[Any, Scripted]:

@@ -1,16 +1,13 @@
 """A tiny model folder, an endpoint that speaks the embeddings protocol, and a small distilled model."""
 
 import hashlib
-import json
 import re
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from support.scripted_server import Exchange, Script, error, send, serving
 from support.tiny_model import write_tiny
 
 from rag.components.embedders import static
@@ -42,53 +39,13 @@ def small_distillation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static, "NEVER_TEXT", re.compile(r"(?!(\[PAD\]|\[UNK\]|days|[a-z])$).*"))
 
 
-class Endpoint(ThreadingHTTPServer):
-    """Answers `POST /v1/embeddings`, first with the entries of `script`, one per request."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Conversation)
-        self.script: list[tuple[int, dict[str, str], Any]] = []
-        self.requests: list[dict[str, Any]] = []
-        self.keys: list[str] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-    def answer(self, request: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
-        if self.script:
-            return self.script.pop(0)
-        data = [
-            {"object": "embedding", "index": number, "embedding": vector_of(text, request.get("dimensions", 8))}
-            for number, text in enumerate(request["input"])
-        ]
-        return (
-            200,
-            {},
-            {"object": "list", "data": data[::-1], "model": request["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}},
-        )
-
-
-class Conversation(BaseHTTPRequestHandler):
-    server: Endpoint
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.requests.append(request)
-        self.server.keys.append(self.headers["Authorization"])
-        known = self.path == "/v1/embeddings"
-        status, headers, body = self.server.answer(request) if known else (404, {}, {"error": {"message": "no such path"}})
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(data)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+def vectors(exchange: Exchange) -> None:
+    """The reply to `POST /v1/embeddings`, last text first."""
+    if exchange.path != "/v1/embeddings":
+        return error(404, "no such path")(exchange)
+    size = exchange.asked.get("dimensions", 8)
+    data = [{"index": number, "embedding": vector_of(text, size)} for number, text in enumerate(exchange.asked["input"])]
+    send(200, {"object": "list", "data": data[::-1], "model": exchange.asked["model"]})(exchange)
 
 
 def vector_of(text: str, dimensions: int) -> list[float]:
@@ -97,15 +54,10 @@ def vector_of(text: str, dimensions: int) -> list[float]:
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
     """A server on this machine and a key for it in the environment."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-word")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    server = Endpoint()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(vectors) as server:
+        yield server

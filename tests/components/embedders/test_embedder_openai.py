@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.scripted_server import SOON, Step, error, send
 
 from rag.components.embedders.openai import OpenAiEmbedder
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
@@ -17,46 +18,46 @@ def made(endpoint: Any, **parameters: Any) -> OpenAiEmbedder:
     return OpenAiEmbedder("tiny", **{"base_url": endpoint.url, "retries": 2, "timeout": 5.0, **parameters})
 
 
-def reply(*vectors: Any) -> tuple[int, dict[str, str], Any]:
+def reply(*vectors: Any) -> Step:
     data = [{"object": "embedding", "index": number, "embedding": vector} for number, vector in enumerate(vectors)]
-    return 200, {}, {"object": "list", "data": data, "model": "tiny"}
+    return send(200, {"object": "list", "data": data, "model": "tiny"})
 
 
 def test_batches_keep_the_order_of_texts(endpoint: Any) -> None:
     texts = [f"text {number}" for number in range(5)]
     found = made(endpoint, batch_size=2).embed_documents(texts)
-    assert [request["input"] for request in endpoint.requests] == [texts[:2], texts[2:4], texts[4:]]
+    assert [request["input"] for request in endpoint.asked] == [texts[:2], texts[2:4], texts[4:]]
     assert endpoint.keys == [f"Bearer {SECRET}"] * 3
     assert np.array_equal(found, made(endpoint, batch_size=5).embed_documents(texts))
-    assert endpoint.requests[0] == {"model": "tiny", "input": texts[:2], "encoding_format": "float"}
+    assert endpoint.asked[0] == {"model": "tiny", "input": texts[:2], "encoding_format": "float"}
     made(endpoint).embed_documents(["", "a"])
-    assert endpoint.requests[-1]["input"] == [" ", "a"], "the protocol refuses empty texts"
+    assert endpoint.asked[-1]["input"] == [" ", "a"], "the protocol refuses empty texts"
 
 
 def test_dimensions_are_asked_for_and_checked(endpoint: Any) -> None:
     assert made(endpoint, dimensions=4).embed_queries(["a"]).shape == (1, 4)
-    assert endpoint.requests[0]["dimensions"] == 4
-    endpoint.script = [reply([1.0, 2.0])]
+    assert endpoint.asked[0]["dimensions"] == 4
+    endpoint.steps = [reply([1.0, 2.0])]
     with pytest.raises(ServiceError, match=r"vectors of shape \(2,\), not \(4,\)"):
         made(endpoint, dimensions=4).embed_queries(["a"])
 
 
 def test_gives_up_after_its_retries(endpoint: Any) -> None:
-    endpoint.script = [(429, {"Retry-After": "0.01"}, {"error": {"message": "slow down"}})] * 5
+    endpoint.steps = [error(429, "slow down", SOON)]
     with pytest.raises(ServiceError, match=r"RateLimitError: .*slow down.*\n.*raise retries"):
         made(endpoint).embed_documents(["a"])
-    assert len(endpoint.requests) == 3
+    assert len(endpoint.asked) == 3
 
 
 def test_a_wrong_key_is_named_but_never_shown(endpoint: Any, caplog: pytest.LogCaptureFixture) -> None:
-    endpoint.script = [(401, {}, {"error": {"message": f"no such key: {SECRET}"}})]
+    endpoint.steps = [error(401, f"no such key: {SECRET}")]
     embedder = made(endpoint)
     with caplog.at_level(logging.DEBUG), pytest.raises(ServiceError, match="check the key in OPENAI_API_KEY") as caught:
         embedder.embed_documents(["a"])
     assert "no such key: <key>" in str(caught.value)
     assert caught.value.__suppress_context__
     assert SECRET not in str(caught.value) + repr(embedder) + embedder.fingerprint() + caplog.text
-    assert len(endpoint.requests) == 1
+    assert len(endpoint.asked) == 1
 
 
 def test_a_missing_key_is_found_before_anything_is_sent(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,20 +83,20 @@ def test_a_missing_key_is_found_before_anything_is_sent(endpoint: Any, monkeypat
         (reply([1.0, float("nan")], [1.0, 2.0]), "NaN or infinity"),
         (reply([1e300], [1.0]), "NaN or infinity"),
         (reply("abc", "def"), "not a list of vectors"),
-        ((200, {}, {"object": "list"}), "not a list of vectors"),
-        ((200, {}, ["not", "the", "protocol"]), "not a list of vectors"),
-        ((200, {"Content-Type": "text/html"}, "<h1>hello</h1>"), "not a list of vectors"),
+        (send(200, {"object": "list"}), "not a list of vectors"),
+        (send(200, ["not", "the", "protocol"]), "not a list of vectors"),
+        (send(200, b"<h1>hello</h1>", {"Content-Type": "text/html"}), "not a list of vectors"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")
 def test_replies_without_valid_vectors(endpoint: Any, answer: Any, problem: str) -> None:
-    endpoint.script = [answer]
+    endpoint.steps = [answer]
     with pytest.raises(ServiceError, match=f"tiny answered .*{problem}"):
         made(endpoint).embed_documents(["a", "b"])
 
 
 def test_numbers_dimensions_and_paths_of_another_protocol(endpoint: Any) -> None:
-    endpoint.script = [reply([10**400]), reply([1.0, 2.0]), reply([1.0])]
+    endpoint.steps = [reply([10**400]), reply([1.0, 2.0]), reply([1.0]), *endpoint.steps]
     with pytest.raises(ServiceError, match="OverflowError"):
         made(endpoint).embed_queries(["a"])
     with pytest.raises(ServiceError, match=r"vectors of \[1, 2\] dimensions"):

@@ -54,15 +54,6 @@ def test_the_window_is_that_of_the_library(tiny_model: Path, tmp_path: Path, pre
         assert SentenceTransformerEmbedder(str(tmp_path / "tiny"), document_prefix=prefix).window() == named - 2 - taken
 
 
-def test_a_prefix_takes_its_tokens_from_the_window(tiny_model: Path) -> None:
-    embedder = SentenceTransformerEmbedder(str(tiny_model), document_prefix="days days ")
-    words = ["leave"] * (embedder.window() or 0)
-    rows = (words, [*words, "days"], [*words[:-1], "days"])
-    whole, longer, changed = embedder.embed_documents([" ".join(row) for row in rows])
-    assert np.array_equal(whole, longer)
-    assert not np.array_equal(whole, changed)
-
-
 def test_a_model_without_a_maximum_length_reads_all(tiny_model: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny_model, tmp_path / "tiny")
     replaced(tmp_path / "tiny" / "tokenizer_config.json", model_max_length=10**30)

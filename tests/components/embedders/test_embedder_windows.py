@@ -88,8 +88,6 @@ def test_windows_of_real_tokens_are_the_text(text: str) -> None:
 def test_windows_wider_than_the_model_reads_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"embedder\.tokens: 6 are more than the 5 that the model reads"):
         WindowsEmbedder(Counting(), 6).embed_documents(["a"])
-    with pytest.raises(ConfigError, match=r"embedder\.tokens"):
-        WindowsEmbedder(Counting(), 0)
 
 
 def test_an_embedder_without_a_window_is_refused() -> None:

@@ -9,8 +9,7 @@ from support.choices import build as choice
 from support.choices import built, node
 from support.scripted_generator import Scripted, raising
 
-from rag.components.enrichers.model import ModelEnricher
-from rag.components.enrichers.replies import schema
+from rag.components.enrichers.model import ModelEnricher, schema
 from rag.core.errors import BudgetError, ServiceError
 from rag.core.records.sets import Cell, FieldFailure
 from rag.core.types import Document, Reply, Request

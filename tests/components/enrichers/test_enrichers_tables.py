@@ -68,10 +68,7 @@ def test_headers_ragged_rows_and_places() -> None:
 
 def test_totals_and_sections() -> None:
     rows = (
-        "| Assets | | |",
-        "| Cash | 1 | 2 |",
-        "| Total assets | 1 | 2 |",
-        "| Total Recall | 1990 | film |",
+        *("| Assets | | |", "| Cash | 1 | 2 |", "| Total assets | 1 | 2 |", "| Total Recall | 1990 | film |"),
         "| **Total** | | 4 |",
     )
     (table,) = tables(drawn("| Item | 2024 | Kind |", *rows)).tables

@@ -1,11 +1,10 @@
 """Anthropic's Messages API against a real HTTP server that speaks it."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
-from support.scripted_server import SOON, Script, claude, cut, send, serving
+from support.scripted_server import Script, claude, send, serving
 
 from rag.components.generators.anthropic import AnthropicGenerator
 from rag.core.errors import ConfigError, RefusalError, ServiceError
@@ -104,9 +103,6 @@ def test_errors_name_the_remedy_and_no_key(script: Script) -> None:
     wrong = failure(generator(script))
     assert "invalid x-api-key ***" in wrong.what
     assert "api_key_env" in wrong.remedy
-    script.steps = [send(529, OVERLOADED, SOON)]
-    assert "529: Overloaded" in failure(generator(script, retries=1)).what
-    assert len(script.asked) == 3
 
 
 def test_one_request_that_is_too_long_or_refused_fails_alone(script: Script) -> None:
@@ -125,9 +121,6 @@ def test_a_stream_that_ends_early_is_no_reply(script: Script) -> None:
     script.steps = [claude("Half of", **OVERLOADED)]
     with pytest.raises(ServiceError, match="broke its reply off: Overloaded"):
         streamed(generator(script))
-    script.steps = [cut()]
-    with pytest.raises(ServiceError):
-        streamed(generator(script))
     script.steps = [claude("Half of", type="message_stop")]
     with pytest.raises(ServiceError, match="ended before the reply did"):
         streamed(generator(script))
@@ -139,15 +132,8 @@ def test_a_stream_that_ends_early_is_no_reply(script: Script) -> None:
             streamed(generator(script))
 
 
-@pytest.mark.parametrize("body", [b"[]", b'{"content": 5}', b'{"content": [{"type": "text"}], "stop_reason": "end_turn"}'])
-def test_something_that_is_no_message(script: Script, body: bytes) -> None:
-    script.steps = [send(200, body)]
-    assert "cannot be read" in failure(generator(script)).what
-
-
 def test_what_cannot_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    with suppress(KeyError):
-        monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     assert "ANTHROPIC_API_KEY is not set" in str(failure(AnthropicGenerator("claude-sonnet-4-6")))
     with pytest.raises(ConfigError, match="extra"):
         AnthropicGenerator("claude-sonnet-4-6", extra={"max_tokens": 5})

@@ -7,6 +7,7 @@ from support.scripted_server import say, serving
 from rag.components.generators.closed_book import ClosedBookGenerator
 from rag.components.generators.gold import GoldGenerator
 from rag.components.generators.openai import OpenAiGenerator
+from rag.core.roles import fingerprint
 from rag.core.types import Chunk, Message, Query, Request, Span, Turn
 
 CONTEXT = Chunk(Span("d", 0, 3), "Sea")
@@ -37,7 +38,7 @@ def test_a_closed_book_shows_its_own_words_and_no_context() -> None:
         {"role": "assistant", "content": "Ada"},
         {"role": "user", "content": "Q: What {question} is it?"},
     ]
-    assert made.fingerprint() == f"tiny@127.0.0.1:{script.server_port}"
+    assert fingerprint(made) == f"tiny@127.0.0.1:{script.server_port}"
     assert made.spending(2, 1200, 9) == OpenAiGenerator("tiny", script.url).spending(2, 200, 9)
     with serving(say("Yes.")) as script:  # without turns and instruction
         ClosedBookGenerator(OpenAiGenerator("tiny", script.url), "", "{question}", turns=0).generate([request(history=HISTORY)])

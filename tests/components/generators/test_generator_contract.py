@@ -1,5 +1,6 @@
 """The laws of generators, for every choice in conf/generator; choices that need a server have a scripted one."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ def generators() -> Iterator[dict[str, Generator]]:
     with pytest.MonkeyPatch.context() as patch, serving(answer(lambda question: question[:20] + " [1] [99]", {})) as server:
         for key in ("OPENAI_API_KEY", "GROQ_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
             patch.setenv(key, "none")
+        patch.setenv("RAG_COMMAND", json.dumps(["printf", "26 [1] [99]"]))
 
         def redirected(node: Any) -> Any:
             if not isinstance(node, dict):

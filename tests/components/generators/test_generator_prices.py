@@ -13,9 +13,7 @@ from rag.core.files import shipped
 from rag.core.types import Message, Query, Request
 
 ASKED = Request(Query("q", "Who?"), (), (Message("user", "Who?"),))
-
-
-LISTED = {"prompt": 0.40, "completion": 1.60, "window": 1047576}
+LISTED = {"prompt": 0.40, "completion": 1.60, "window": 1047576, "batch": 0.5}
 
 
 def test_listed_prices_are_dollars_per_million() -> None:

@@ -162,12 +162,8 @@ def test_every_choice_has_a_purpose_and_keeps_an_ordinary_page(choice: str) -> N
 @pytest.mark.parametrize(
     ("name", "excluded"),
     [
-        ("web/package-lock.json", True),
-        ("CHANGELOG.md", True),
-        ("LICENSE", True),
-        ("docs/_build/a.html", True),
-        ("docs/changes-in-leave.md", False),
-        ("docs/licensing.md", False),
+        *(("web/package-lock.json", True), ("CHANGELOG.md", True), ("LICENSE", True), ("docs/_build/a.html", True)),
+        *(("docs/changes-in-leave.md", False), ("docs/licensing.md", False)),
     ],
 )
 def test_the_preset_for_documentation(name: str, excluded: bool) -> None:

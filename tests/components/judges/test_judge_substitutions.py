@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.judge_texts import CONTEXTS
 
+from rag.components.judges.opposites import changing, substituted
 from rag.components.judges.passages import Passages
-from rag.components.judges.substitutions import changing, substituted
 from rag.core.assessments import Case
 from rag.core.text.values.words import words
 

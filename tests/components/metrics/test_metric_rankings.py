@@ -37,40 +37,24 @@ LOG2 = np.log2
 @pytest.mark.parametrize(
     ("metric", "cut", "value"),
     [
-        (Recall(), 1, 0),
-        (Recall(), 2, 1 / 3),
-        (Recall(), 4, 2 / 3),
-        (Recall(), 99, 2 / 3),
-        (Precision(), 4, 2 / 4),
-        (Precision(), 5, 3 / 5),
-        (Precision(), 10, 3 / 10),
-        (Hit(), 1, 0),
-        (Hit(), 2, 1),
-        (AveragePrecision(), 3, (1 / 2) / 3),
-        (AveragePrecision(), 4, (1 / 2 + 2 / 4) / 3),
-        (ReciprocalRank(), 1, 0),
-        (ReciprocalRank(), 4, 1 / 2),
-        (DiscountedGain(), 1, 0),
-        (DiscountedGain(), 2, (2 / LOG2(3)) / (3 + 2 / LOG2(3))),
+        *((Recall(), *case) for case in ((1, 0), (2, 1 / 3), (4, 2 / 3), (99, 2 / 3))),
+        *((Precision(), *case) for case in ((4, 2 / 4), (5, 3 / 5), (10, 3 / 10))),
+        *((Hit(), *case) for case in ((1, 0), (2, 1))),
+        *((AveragePrecision(), *case) for case in ((3, (1 / 2) / 3), (4, (1 / 2 + 2 / 4) / 3))),
+        *((ReciprocalRank(), *case) for case in ((1, 0), (4, 1 / 2))),
+        *((DiscountedGain(), *case) for case in ((1, 0), (2, (2 / LOG2(3)) / (3 + 2 / LOG2(3))))),
         (DiscountedGain(), 4, (2 / LOG2(3) + 1 / LOG2(5)) / (3 + 2 / LOG2(3) + 1 / LOG2(4))),
-        (JudgedShare(), 2, 1),
-        (JudgedShare(), 3, 2 / 3),
-        (JudgedShare(), 10, 4 / 6),
-        (CharRecall(), 1, 0),
-        (CharRecall(), 3, 8 / 20),
-        (CharRecall(), 6, 12 / 20),
-        (CharPrecision(), 2, 8 / 20),
-        (CharPrecision(), 4, 12 / 35),
-        (IntersectionOverUnion(), 2, 8 / (20 + 20 - 8)),
-        (IntersectionOverUnion(), 4, 12 / (20 + 35 - 12)),
+        *((JudgedShare(), *case) for case in ((2, 1), (3, 2 / 3), (10, 4 / 6))),
+        *((CharRecall(), *case) for case in ((1, 0), (3, 8 / 20), (6, 12 / 20))),
+        *((CharPrecision(), *case) for case in ((2, 8 / 20), (4, 12 / 35))),
+        *((IntersectionOverUnion(), *case) for case in ((2, 8 / (20 + 20 - 8)), (4, 12 / (20 + 35 - 12)))),
     ],
 )
 def test_values_by_hand(metric: RankingMetric, cut: int, value: float) -> None:
     assert metric.score(TABLE, np.array([cut])).tolist() == pytest.approx([value], abs=1e-12)
 
 
-def test_an_early_rank_below_two_groups_counts_them_one_after_the_other() -> None:
-    both = replace(TABLE, group_ranks=np.array([[1, 1, 1, -1]], np.int32))
-    assert DiscountedGain().score(both, np.array([5]))[0] == pytest.approx(1)
-    assert DiscountedGain().score(both, np.array([2]))[0] == pytest.approx(1)
-    assert AveragePrecision().score(both, np.array([1]))[0] == pytest.approx(1)
+def test_gold_that_is_whole_documents_has_no_score_of_characters() -> None:
+    whole = replace(TABLE, gold_chars=np.array([0]), gold_seen=0 * TABLE.gold_seen)
+    scores = [metric.score(whole, np.array([4])).item() for metric in (CharRecall(), CharPrecision(), IntersectionOverUnion())]
+    assert np.isnan(scores).all()

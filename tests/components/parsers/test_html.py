@@ -28,6 +28,20 @@ def test_boilerplate_is_dropped_and_headings_lists_and_text_are_kept(container: 
     assert content.notes == (f"kept {kept:,} of {kept + whole:,} characters; the others are taken for boilerplate",)
 
 
+@pytest.mark.parametrize(
+    ("before", "first"),
+    [
+        ("<div id='help'><h2 class='help-title'>Keyboard shortcuts</h2></div><h1>The Boat Book</h1>", "<h1>Leave rules</h1>"),
+        ("<h1>The Boat Book</h1>", "<h2>Leave rules<span><a class='mark' href='#leave'>#</a></span></h2>"),
+        ("", "<h1>Leave rules<a class='headerlink' href='#leave'>¶</a></h1>"),
+    ],
+)
+def test_the_title_is_that_of_the_page_and_not_of_its_site_or_a_menu(before: str, first: str) -> None:
+    content = page(SITE.format(f"{before}<main>{first}{TEXTS}</main>"), "<title>Leave rules - The Boat Book</title>")
+    assert content.metadata["title"] == "Leave rules"
+    assert content.text.lstrip("#").startswith(" Leave rules\n")
+
+
 def test_without_article_all_words_are_kept() -> None:
     text = page(SITE.format(TEXTS), article=False).text
     assert text.startswith("- Home\n\n## Part 0")

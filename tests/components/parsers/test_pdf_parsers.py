@@ -4,6 +4,7 @@ import io
 import logging
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from support.choices import build
 from support.drawn_pdfs import Drawn, drawn, prose, scan
@@ -43,17 +44,32 @@ def test_properties_are_typed_and_the_day_is_iso(choice: str) -> None:
     assert parsed(choice, pdf()).metadata == {"title": "Staff handbook", "author": "A. Ames", "date": "2000-01-01"}
 
 
-@pytest.mark.parametrize(
-    ("turned", "corner"),
-    [(0, (60 / 600, 80 / 800)), (90, (1 - 80 / 600, 60 / 800)), (180, (0.9, 0.9)), (270, (80 / 600, 1 - 60 / 800))],
-)
-def test_boxes_are_those_of_the_page_as_it_is_shown(turned: int, corner: tuple[float, float]) -> None:
-    content = parsed("pdfium", drawn([[(60, 80, "corner")]], turned=turned))
-    left, top, right, bottom = content.blocks[0].boxes[0]
-    near = (left if corner[0] < 0.5 else right, top if corner[1] < 0.5 else bottom)
-    assert near == pytest.approx(corner, abs=0.006)
-    long, short = (right - left, bottom - top) if turned % 180 == 0 else (bottom - top, right - left)
-    assert long > short
+@pytest.mark.parametrize("corner", [(0, 0), (35, 90)])
+@pytest.mark.parametrize("turned", [0, 90, 180, 270])
+def test_boxes_hold_the_ink_of_the_page_as_it_is_shown(turned: int, corner: tuple[int, int]) -> None:
+    """Two columns and a note far below, upright, sideways and upside down, whole and cut off by a crop box."""
+    import pypdfium2
+
+    lines = [*prose(40, 200, 4, 100, 8), (40, 300, "A note of its own.", 7), *prose(320, 200, 4, 200, 8), (2, 400, "cut")]
+    data, file = drawn([lines], turned=turned), io.BytesIO()
+    with pypdfium2.PdfDocument(data) as document:
+        page = document[0]
+        left, bottom, right, top = page.get_mediabox()
+        page.set_cropbox(left + corner[0], bottom + 20, right - 15, top - corner[1])
+        ink = page.render(scale=2, may_draw_forms=False).to_numpy()[:, :, 0] < 128
+        document.save(file)
+    content, covered, (height, width) = parsed("pdfium", file.getvalue()), np.zeros_like(ink), ink.shape
+    blocks = [block for block in content.blocks if block.boxes]
+    assert len(blocks) >= 4 - bool(corner[0])
+    for block in blocks:
+        ((left, top, right, bottom),) = block.boxes
+        place = np.s_[round(top * height) : round(bottom * height), round(left * width) : round(right * width)]
+        assert not covered[place].any(), "boxes do not overlap"
+        covered[place] = True
+        rows, columns = np.nonzero(ink[place])
+        slack = [rows.min(), columns.min(), ink[place].shape[0] - rows.max(), ink[place].shape[1] - columns.max()]
+        assert max(slack) <= 12, "half of a line at most"
+    assert not (ink & ~covered).any()
 
 
 def two_columns(by_row: bool) -> bytes:

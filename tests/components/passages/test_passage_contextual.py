@@ -86,8 +86,3 @@ def test_a_short_document_is_read_whole() -> None:
     (request,) = generator.requests
     assert "# A\n\nOne. Two.\n" in request.messages[-1].content
     assert (request.query.query_id, request.query.text) == ("d:5-9", "One.")
-
-
-def test_a_prompt_without_the_document_is_refused() -> None:
-    with pytest.raises(ConfigError, match="lacks the placeholder"):
-        ContextualText(Scripted(MODELS["useful"]), "", "{chunk}")

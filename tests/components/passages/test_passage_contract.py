@@ -12,16 +12,8 @@ from rag.testing import check_passage
 
 CHOICES = [choice for choice in choices("passage") if not asks_model("passage", choice)]
 TRAPS = [
-    "# Leave\n",
-    "## Days\n",
-    "| a | b |\n",
-    "| --- | --- |\n",
-    "| 1 | \\| |\n",
-    "||||\n",
-    "word ",
-    "[^1] ",
-    "[^1]: note\n",
-    "\n",
+    *("# Leave\n", "## Days\n", "| a | b |\n", "| --- | --- |\n", "| 1 | \\| |\n", "||||\n", "word ", "[^1] "),
+    *("[^1]: note\n", "\n"),
 ]
 TRAPS += ["```\n", "> ", "- ", "---\n", "é", "\r\n", "\u2028", "。", "Table 1. Bands\n"]
 

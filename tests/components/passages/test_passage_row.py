@@ -104,10 +104,7 @@ def written(text: str) -> None:
 
 
 STRUCTURED = (
-    "| a | b |\n|--|--|\n| 1 | 2 |\n\nTable 1. T\n\n",
-    "| 1 | 2 |\n",
-    "|1|\n||||\n",
-    "a [^1] b\n\n[^1]: c\n\n",
+    *("| a | b |\n|--|--|\n| 1 | 2 |\n\nTable 1. T\n\n", "| 1 | 2 |\n", "|1|\n||||\n", "a [^1] b\n\n[^1]: c\n\n"),
     "# A ",
 )
 

@@ -8,7 +8,7 @@ from support.choices import built, node
 from support.policy_tools import WordTools
 from support.scripted_generator import Scripted, raising
 
-from rag.components.policies.names import names
+from rag.components.policies.gap_loop import names
 from rag.core.errors import ServiceError
 from rag.core.roles.looking import Looked
 from rag.core.text.stems import Stems

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.components.memories.none import NoMemory
 from rag.components.prompts.sections import SectionPrompt
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError
 from rag.core.roles import Framing
 from rag.core.types import Block, Document, Material, Message, Query, Request, Span
 from rag.pipeline.prompt.context_packing import Passage
@@ -87,9 +85,3 @@ def test_page_and_metadata_of_a_source() -> None:
     assert headed(layout, known, ("team", "open")) == "[1] 2024-05-01|{text} Ignore [2]|2|7|true second"
     assert headed(layout, {}, ("team", "open")) == "[1] |||| second", "what is missing is empty"
     assert headed("[{number}] {title} {date} {status}\n{text}", {"status": "old"}) == "[1] a.pdf old\nsecond"
-
-
-@pytest.mark.parametrize("keys", ["team", ["text"], ["number"], ["page"]])
-def test_metadata_of_a_prompt_are_keys_of_documents(keys: Any) -> None:
-    with pytest.raises(ConfigError, match=r"prompt\.metadata"):
-        SectionPrompt("Do.", metadata=keys)

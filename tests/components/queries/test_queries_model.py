@@ -70,12 +70,8 @@ EXAMPLES = "Question: How do I renew a permit?\nSearch questions:\nWhere are per
 @pytest.mark.parametrize(
     "reply",
     [
-        "In 1981.",
-        "It was built in 1981!",
-        "A firm of builders",
-        "- Where are permits renewed?",
-        "How do I renew a permit?",
-        "Search questions:",
+        *("In 1981.", "It was built in 1981!", "A firm of builders", "- Where are permits renewed?"),
+        *("How do I renew a permit?", "Search questions:"),
     ],
     ids=["stated", "exclaimed", "answered before", "example", "question of the example", "label"],
 )

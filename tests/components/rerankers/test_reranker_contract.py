@@ -29,11 +29,10 @@ def reranker(request: pytest.FixtureRequest) -> Iterator[Reranker]:
         values |= {"model": str(request.getfixturevalue("tiny_cross_encoder")), "revision": None, "max_length": 64}
     if request.param == "maxsim":
         values["encoder"]["runtime"] |= {"threads": 1}
-    with rerank_server() as server:
+    with rerank_server(values.get("runtime", {}).get("batch_size", 1)) as server:
         values |= {"base_url": server.url, "model": MODEL} if "base_url" in values else {}
         built = Components().role("reranker", values)
         assert isinstance(built, Reranker)
-        server.most = values.get("runtime", {}).get("batch_size", 1)
         yield built
 
 

@@ -1,6 +1,5 @@
 """Cross-encoders, on a tiny model made here."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,23 +40,6 @@ def test_batches_give_nearly_the_same(tiny_cross_encoder: Path) -> None:
     assert score(together) == pytest.approx(score(alone), abs=1e-5)
 
 
-def test_a_hub_id_is_read_from_the_cache_at_its_commit(tiny_cross_encoder: Path, tmp_path: Path) -> None:
-    shutil.copytree(tiny_cross_encoder, tmp_path / "models--tiny--cross" / "snapshots" / COMMIT)
-    reranker = CrossEncoderReranker("tiny/cross", COMMIT, max_length=64, cache=str(tmp_path))
-    assert reranker.fingerprint() == f"tiny/cross@{COMMIT}"
-    assert score(reranker) == score(CrossEncoderReranker(str(tiny_cross_encoder), max_length=64))
-
-
 def test_a_model_with_several_labels_is_refused(tmp_path: Path, save_model: Callable[[Path, int], Path]) -> None:
     with pytest.raises(ConfigError, match=r"reranker\.model: .* has 3 labels"):
         score(CrossEncoderReranker(str(save_model(tmp_path / "three", 3)), max_length=64))
-
-
-def test_more_tokens_than_the_model_reads(tiny_cross_encoder: Path) -> None:
-    with pytest.raises(ConfigError, match=r"reranker\.max_length: 512 .*\n.*at most 64"):
-        score(CrossEncoderReranker(str(tiny_cross_encoder)))
-
-
-def test_a_device_that_is_not_there(tiny_cross_encoder: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be loaded on 'nowhere'"):
-        score(CrossEncoderReranker(str(tiny_cross_encoder), max_length=64, device="nowhere"))

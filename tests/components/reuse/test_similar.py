@@ -34,26 +34,27 @@ def test_the_thresholds_belong_to_the_larger_share(cosine: float, share: float) 
     assert (found.share, found.earlier) == (share, 0 if share else -1)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        "How many days of leave do field crew get in 2025?",
-        "How many days of leave do office crew get in 2024?",
-        "How many days of leave do field crew not get in 2024?",
-        "Who of the field crew gets days of leave in 2024?",
-        "Since when do field crew get many days of leave in 2024?",
-    ],
-)
-def test_a_word_that_matters_keeps_the_guard_from_full_reuse(other: str) -> None:
-    assert memory().reuse(ASKED, at(0.99), [other], FIRST).share == 0.5
-    assert memory(guard=False).reuse(ASKED, at(0.99), [other], FIRST).share == 1.0
+OTHERS = {
+    "How many days of leave do field crew get in 2025?": True,
+    "How many days of leave do Pell crew get in 2024?": True,
+    "How many days of leave do field crew not get in 2024?": True,
+    "How many days of leave do office crew get in 2024?": False,
+    "Who of the field crew gets days of leave in 2024?": False,
+    "Since when do field crew get many days of leave in 2024?": False,
+}
+
+
+@pytest.mark.parametrize(("other", "is_literal"), OTHERS.items())
+def test_a_guard_keeps_a_question_from_full_reuse(other: str, is_literal: bool) -> None:
+    shares = [memory(guard=guard).reuse(ASKED, at(0.99), [other], FIRST).share for guard in ("words", "literals", "none")]
+    assert shares == [0.5, 1.0 - is_literal / 2, 1.0]
 
 
 def test_other_forms_and_orders_of_the_same_words_are_reused() -> None:
     assert memory().reuse(ASKED, at(0.95), ["In 2024, how many leave days does a field crew get?"], FIRST).share == 1.0
 
 
-@pytest.mark.parametrize("wrong", [{"full": 1.5}, {"half": -0.1}, {"full": 0.5}, {"language": "klingon"}])
+@pytest.mark.parametrize("wrong", [{"full": 1.5}, {"half": -0.1}, {"full": 0.5}, {"language": "klingon"}, {"guard": "all"}])
 def test_parameters_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="reuse"):
         memory(**wrong)

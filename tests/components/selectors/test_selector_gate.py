@@ -14,7 +14,6 @@ from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Span
 from rag.execution.sweep.open_config import config_of, open_config
-from rag.pipeline.pipeline import Pipeline
 from rag.testing import check_selector
 
 WORDS = ("none", "low", "half", "high", "full")
@@ -90,11 +89,6 @@ def test_bad_parameters() -> None:
         GateSelector(CostlyJudge())
     with pytest.raises(ConfigError, match="adds chunks"):
         GateSelector(WordJudge()).select_for(["a"], RANKED.only(0).widened(lambda place: (place, place)), corpus())
-
-
-@pytest.fixture
-def pipeline(here: Path, golden: Path) -> Pipeline:
-    return open_config(config_of(["dataset=native", "dataset.path=../golden", "embedder=hashing", "chunker.size=60", "k=3"]))
 
 
 def test_a_gate_comes_before_selectors_that_add_chunks(here: Path, golden: Path) -> None:

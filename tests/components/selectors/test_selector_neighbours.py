@@ -28,14 +28,8 @@ def corpus_of(*sections: tuple[str, int]) -> Corpus:
     return Corpus.of([Document(doc_id, text) for doc_id, text in texts.items()], spans)
 
 
-def widened(row: Row, corpus: Corpus, before: int = 1, after: int = 1) -> Row:
-    return NeighboursSelector(before, after).select(Rankings.pack([row]), corpus).row(0)
-
-
-def ranked(row: Row, corpus: Corpus, before: int = 1, after: int = 1) -> list[tuple[int, int]]:
-    """Positions with their ranks."""
-    selected = NeighboursSelector(before, after).select(Rankings.pack([row]), corpus)
-    return [(position, rank) for position, (rank, _) in selected.placed(0).items()]
+def widened(row: Row, corpus: Corpus) -> Row:
+    return NeighboursSelector().select(Rankings.pack([row]), corpus).row(0)
 
 
 def by_hand(row: Row, corpus: Corpus, before: int, after: int) -> dict[int, tuple[int, float]]:
@@ -52,12 +46,6 @@ def by_hand(row: Row, corpus: Corpus, before: int, after: int) -> dict[int, tupl
             if 0 <= at < len(corpus) and section(at) == section(position):
                 out.setdefault(at, (rank, score))
     return out
-
-
-def test_neighbours_follow_their_hit_with_its_rank_and_score() -> None:
-    corpus = corpus_of(("a-", 10))
-    assert widened([(3, 0.9), (7, 0.5)], corpus) == [(3, 0.9), (2, 0.9), (4, 0.9), (7, 0.5), (6, 0.5), (8, 0.5)]
-    assert ranked([(3, 0.9), (7, 0.5)], corpus) == [(3, 1), (2, 1), (4, 1), (7, 2), (6, 2), (8, 2)]
 
 
 SECTIONS = "# A\naaa\naaaa\n# B\nbbb\nbbbb\n"

@@ -16,14 +16,6 @@ from rag.core.rankings import Rankings
 from rag.core.roles import Selector
 
 TEXT = "# A\na one.\na two.\na six.\n# B\nb one.\nb two.\n"
-LINES = [0, 4, 11, 18, 25, 29, 36, 43]
-
-
-def test_a_hit_is_read_with_its_section_as_one_passage() -> None:
-    corpus = corpus_of(TEXT, LINES)
-    assert read(ParentsSelector(), corpus, 2) == [(1, TEXT[:25])]
-    assert read(ParentsSelector(), corpus, 5, 1) == [(1, TEXT[25:]), (2, TEXT[:25])]
-    assert read(ParentsSelector(), corpus, 5, 6, 3, 2) == [(1, TEXT[25:]), (3, TEXT[:25])], "a section is read once"
 
 
 def test_a_chunk_with_text_of_two_sections_reads_both() -> None:

@@ -8,7 +8,7 @@ from support.choices import build, built, choices, node
 from support.scripted_generator import Scripted, raising
 
 from rag import testing
-from rag.core.errors import ConfigError, ServiceError
+from rag.core.errors import ServiceError
 from rag.core.looks import Shape
 from rag.core.roles.looking import Asked, Shaped
 from rag.core.types import Framed, Query, Recalled, Reply, Turn
@@ -74,14 +74,6 @@ def test_the_audit_takes_the_title_of_most_passages() -> None:
     assert one(rules, "How much?", before=before, sources=()).shape.domain == "Parking"
     long = one(rules, "How much?", before=before, sources=("x" * 90 + "\n",)).shape.domain
     assert long == "x" * 80
-
-
-@pytest.mark.parametrize(
-    "changes", [{"share": 2}, {"search": "{question}"}, {"headers": {"lookup": {"colour": "red"}}}, {"language": "klingon"}]
-)
-def test_parameters_of_rules(changes: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=r"shape\."):
-        build("shape", "rules", **changes)
 
 
 def model(reply: Any) -> tuple[Any, Scripted]:

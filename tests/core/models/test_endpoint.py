@@ -80,20 +80,22 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-@every
+BODY = drips(HEAD + b"Content-Length: 100000\r\n\r\n", b" ")
+
+
 @pytest.mark.parametrize(
-    "say",
+    ("ask", "say"),
     [
-        drips(b"HTTP/1.1 200 ", b"O"),
-        drips(b"HTTP/1.1 200 OK\r\n", b"X-More: yes\r\n"),
-        drips(HEAD + b"Content-Length: 100000\r\n\r\n", b" "),
-        drips(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+        (whole, drips(b"HTTP/1.1 200 ", b"O")),
+        (whole, drips(b"HTTP/1.1 200 OK\r\n", b"X-More: yes\r\n")),
+        *((ask, BODY) for ask in (whole, streamed, embedded)),
+        (streamed, drips(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n")),
     ],
-    ids=["status", "headers", "body", "chunks"],
 )
 def test_a_slow_stream_of_bytes_is_given_up(
     monkeypatch: pytest.MonkeyPatch, ask: Callable[..., object], say: Callable[[socket.socket], None]
 ) -> None:
+    assert endpoint.LASTING == 10
     monkeypatch.setattr(endpoint, "LASTING", 0.05)  # 0.25 s in all, where a silence of 5 s is allowed
     with serving(say) as peer:
         with pytest.raises(ServiceError, match=r"was still sending its reply after 0\.25 s"):

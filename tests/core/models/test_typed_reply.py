@@ -101,15 +101,18 @@ def test_what_cannot_be_read_is_asked_again() -> None:
         return Reply(text, (), 3, 1, 0.5, "" if text else "is too long")
 
     model = Scripted(say)
-    found = ask_typed(model, asked_of(*replies), 2, "It {}!".format, 10)
+    found = ask_typed(model, asked_of(*replies), 2, "It {problem}!", 10)
     assert [each.value for each in found] == [Form("a"), Form("b"), None, None]
     assert [each.wrong for each in found] == ["", "", "the reply holds no JSON object", "is too long"]
     assert [each.quoted for each in found][2:] == ["the reply holds no JSON object: 'never'", "is too long"]
     assert [each.spent for each in found] == [Spent(4, 0.5), Spent(8, 1.0), Spent(8, 1.0), Spent(0, 0.0)]
     assert [request.query.query_id for request in model.requests] == [*replies, "late", "bad"]
     assert [message.content for message in model.requests[4].messages] == ["late", "no no no n", "It holds no J!"]
+    replies["bad"] = ["no", "never"]
+    ask_typed(model, asked_of("bad"), 2, "It {problem}!", 0)
+    assert [message.content for message in model.requests.pop().messages] == ["bad\n\nIt holds no JSON object!"]
     assert ask_typed(model, []) == []
-    assert len(model.requests) == 6
+    assert len(model.requests) == 7
 
 
 def test_a_failed_request_is_a_reason_or_ends_the_batch() -> None:

@@ -18,16 +18,6 @@ def texts(text: str) -> list[str]:
     return [sentence.text for sentence in read(text)]
 
 
-def test_sentences_end_where_they_end() -> None:
-    assert texts('Dr. J. Smith came at 5.30 p.m. on 3.4.2025. "Why?" See No. 7. OK!') == [
-        "Dr. J. Smith came at 5.30 p.m. on 3.4.2025.",
-        '"Why?"',
-        "See No. 7.",
-        "OK!",
-    ]
-    assert texts("一つ。二つ！三つ") == ["一つ。", "二つ！", "三つ"]
-
-
 def test_a_term_stays_with_what_it_means() -> None:
     assert texts("**Dipper.** A rod. It is long.\n\n**Stop.**") == ["**Dipper.** A rod.", "It is long.", "**Stop.**"]
 

@@ -10,8 +10,8 @@ import pytrec_eval
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rag.analysis.compare.trec_export import write_qrels, write_run
 from rag.core.errors import DataError
-from rag.evaluation.data.trec import write_qrels, write_run
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\f\v\0"), min_size=1, max_size=8)
 SCORES = st.floats(width=32, min_value=-(2.0**99), max_value=2.0**99, allow_subnormal=False)

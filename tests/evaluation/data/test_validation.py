@@ -1,9 +1,12 @@
 import math
 
 import pytest
+from support.corpora import text_folder
 
+from rag.components.loaders.native_questions import NativeQuestions
+from rag.core.files import shipped
 from rag.core.types import Document, Evidence, Example, Query, Span, Turn
-from rag.evaluation.data.golden import Golden
+from rag.evaluation.data.golden import Golden, load
 from rag.evaluation.data.validation import Stray, Twins, check_dataset, smallest_difference
 
 A = Document("a.md", "Leave is 25 days. Crew: 28 days.")
@@ -63,3 +66,15 @@ def test_a_quote_in_another_document_is_a_stray() -> None:
 def test_a_cluster_in_two_splits_is_named() -> None:
     checked = check_dataset(golden(asked("q1", "a", "tune", "x"), asked("q2", "b", "holdout", "x"), asked("q3", "c")))
     assert checked.clusters_across_splits == ("x",)
+
+
+@pytest.mark.parametrize("name", ["handbook", "tramway"])
+def test_shipped_sets_have_no_problem(name: str) -> None:
+    """Each quote is in its document once, or a set would not load."""
+    folder = shipped("datasets") / name
+    for more in ((), ("dialogues.jsonl",)):
+        golden = load(text_folder(str(folder / "documents")), NativeQuestions(str(folder), *more))
+        assert name != "tramway" or {tag for each in golden.examples for tag in each.tags} == {"german", "spanish"}
+        checked = check_dataset(golden)
+        assert checked.questions >= 32
+        assert (checked.clusters_across_splits, checked.twins, checked.strays) == ((), (), ())

@@ -216,7 +216,7 @@ def drawn_clusters(data: st.DataObject, n: int) -> Ints:
 
 # Error rates
 
-TRIES = 500
+TRIES = 250
 
 
 def at_most(rate: float, tries: int = TRIES) -> float:

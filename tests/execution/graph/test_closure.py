@@ -42,17 +42,9 @@ TALK = [
 ]
 GIVEN = ("dataset=native", "dataset.path=golden", "dataset.questions=talk.jsonl", "embedder=hashing", "latency=0", "k=2")
 EVERYTHING = (
-    "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,qdrant]",
-    "reranker=mmr",
-    "passage=row",
-    "selector=neighbours",
-    "queries=concatenate",
-    "memory=two_layer",
-    "guard=[scan,rules,spotlight,output]",
-    "guard.scan.stranger=null",
-    "check=[citations,grounded,numbers,quotes,retrieval_floor]",
-    "judge=local",
-    "~judge.encoder.runtime",
+    *("index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,qdrant]", "reranker=mmr", "passage=row", "selector=neighbours"),
+    *("queries=concatenate", "memory=two_layer", "guard=[scan,rules,spotlight,output]", "guard.scan.stranger=null"),
+    *("check=[citations,grounded,numbers,quotes,retrieval_floor]", "judge=local", "~judge.encoder.runtime"),
     "judge.encoder._target_=support.judge_texts.WordEncoder",
     "metrics=[recall@5,ndcg@10,iou@5,token_f1,citation_recall,declined,faithfulness,answer_relevance,citation_support]",
     "generator=extractive",
@@ -60,7 +52,7 @@ EVERYTHING = (
 COSTLY = ("generator=none", "generator._target_=support.scripted_generator.Costly")
 TRIALS = (
     (*EVERYTHING, "history=live", "latency=1"),
-    ("generator=extractive", "memory=buffer", "reuse=similar", "reuse.full=0.1", "reuse.half=0", "reuse.guard=false"),
+    ("generator=extractive", "memory=buffer", "reuse=similar", "reuse.full=0.1", "reuse.half=0", "reuse.guard=none"),
     ("generator=extractive", "lock=[bus.md]", "exclude=[rules.txt]", "context_tokens=12"),
     (*COSTLY, "chunker=sentence", "metrics=[recall@k,token_f1]", "latency=1", "repeats=2"),
     (
@@ -175,11 +167,8 @@ def test_all_code_that_ran_in_a_stage_is_in_its_key(ran: Ran) -> None:
     assert [row.error for row in done.board.rows] == [""] * len(made.trials)
     assert {made.stages[key].name for key in ran} == set(RUNNERS)
     assert {
-        "rag.execution.graph.stage_inputs",
-        "rag.execution.store.serialisation",
-        "rag.execution.store.cached_vectors",
-        "rag.execution.store.cached_replies",
-        "support.scripted_generator",
+        *("rag.execution.graph.stage_inputs", "rag.execution.store.serialisation", "rag.execution.store.cached_vectors"),
+        *("rag.execution.store.cached_replies", "support.scripted_generator"),
     } <= set().union(*ran.values())
     assert unkeyed(made.graph, ran) == set()
 
@@ -213,6 +202,7 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
         "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
         "rag.plugins.litellm.generators.litellm": {"rag.components.generators.openai"},
+        "rag.plugins.batches.generators.batches": {f"rag.components.generators.{form}" for form in ("anthropic", "openai")},
         "rag.plugins.systems.systems.http": {"rag.components.parsers.xlsx"},
         "rag.plugins.systems.systems.results": {"rag.components.parsers.xlsx"},
         "rag.plugins.rare_formats.parsers.pdfium_ocr": {"rag.components.parsers.pdfium"},
@@ -232,9 +222,7 @@ def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_p
         source = Path(str(sys.modules[module].__file__ if module in sys.modules else _place(module)))
         # Four find classes and formats, whose own code is keyed, and this hash. No stage reads the names of `rag` for programs.
         finders = (
-            "rag.config.build",
-            "rag.config.source_code",
-            "rag.documents.sandbox.child",
+            *("rag.config.build", "rag.config.source_code", "rag.documents.sandbox.child"),
             "rag.authoring.exchange.format_table",
         )
         if module == "rag.core.text.languages":

@@ -1,7 +1,7 @@
 """Each link between a question and its passages is a stage of its own: what it does not read does not repeat it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,12 @@ from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan
 from rag.execution.graph.search_graph import GOLD
-from rag.execution.graph.stage_graph import Stage
 from rag.execution.graph.stage_inputs import Job, rankings_of
 from rag.execution.store.serialisation import looks_of
-from rag.execution.store.store import Entry, Store
+from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
+from rag.reporting.terminal.leaderboards import leaderboard
 
 PROMPTS = "prompt: prompt=plain,bare,cited,layered"
 LOOKING = ("look", "route", "shape", "policy", "reuse", "condense", "audit")
@@ -107,18 +107,18 @@ def said(question: str) -> str:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Store]]:
     """A sweep over all shipped choices of links whose stages cannot read gold, and its store."""
-    folder, job = tmp_path_factory.mktemp("links"), Runner._job
+    folder, job = tmp_path_factory.mktemp("links"), Runner.job
 
-    def blind(self: Runner, stage: Stage, inputs: Mapping[str, Entry]) -> Job:
-        given = job(self, stage, inputs)
-        if GOLD in stage.inputs:
+    def blind(self: Runner, key: str) -> Job:
+        given = job(self, key)
+        if GOLD in self.graph.stages[key].inputs:
             return given
         hidden = tuple(replace(example, answers=Hidden(), evidence=Hidden()) for example in given.golden.examples)
         return replace(given, golden=replace(given.golden, examples=hidden))
 
     with pytest.MonkeyPatch.context() as patch, serving(answer(said, {"prompt_tokens": 9, "completion_tokens": 1})) as server:
         ask_of(server, patch)
-        patch.setattr(Runner, "_job", blind)
+        patch.setattr(Runner, "job", blind)
         links = ", ".join(f'"{each}"' for each in (*SHIPPED, *TOGETHER))
         made = planned(folder, (f"link: [{links}]",), "enrich=tables", "index=[bm25s]", "fusion=single", "generator=extractive")
         done = sweep.run(made, store := Store(str(folder / "store")), {"mode": "inline"}, lambda key, outcome: None)
@@ -149,14 +149,14 @@ def test_replies_that_no_helper_can_use_are_counted_on_the_board_and_named_by_as
     usual = ("index=[bm25s]", "fusion=single", "generator=extractive")
     with serving(say("I would rather not.")) as server:
         ask_of(server, monkeypatch)
-        made = planned(tmp_path, ("link: [policy=single, " + f'"{" ".join(asking)}"]',), *usual)
-        store = Store(str(tmp_path / "store"))
-        rows = sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None).board.rows
+        made = planned(tmp_path, (f"link: {{no model: policy=single, every part asks a model: '{' '.join(asking)}'}}",), *usual)
+        board = sweep.run(made, Store(str(tmp_path / "store")), {"mode": "inline"}, lambda key, outcome: None).board
         said = rag("ask", "When does the ferry leave?", "dataset=native", f"dataset.path={tmp_path / 'golden'}",
                    "embedder=hashing", *usual, *asking).out  # fmt: skip
-    with_model, without = sorted((row.measured for row in rows), key=lambda measured: "unusable" not in measured)
+    with_model, without = sorted((row.measured for row in board.rows), key=lambda measured: "unusable" not in measured)
     assert "unusable" not in without
     questions = {"queries": 6, "route": 6, "shape": 11, "policy": 6, "condense": 5, "enrich": 5}  # one question finds nothing
     assert {name: with_model[f"unusable_{name}"] for name in questions} == questions
     assert with_model["unusable"] == sum(questions.values())
+    assert {"unusable", "tokens"} < {column.header for column in leaderboard(board).columns}  # 80 columns hold few
     assert "Without a usable reply of a model: queries, route, shape (2 times), policy, condense." in said

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 
 from rag.components.embedders.minilm import MiniLmEmbedder
 from rag.config.experiment import load
-from rag.execution.graph import unread_trials
+from rag.execution.graph import language_gaps
 from rag.execution.sweep import sweep
 from rag.reporting.html import markdown, wording
 from rag.reporting.html.gather import gather
@@ -52,11 +52,6 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], st
     return write
 
 
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
-
-
 def beyond() -> int:
     """The characters of the long document from the first word piece that MiniLM does not read."""
     return len(LONG) - MiniLmEmbedder().token_offsets(LONG)[254][0]
@@ -79,7 +74,7 @@ def test_the_share_is_the_same_in_plan_leaderboard_mlflow_and_report(study: Call
     ] * 3
     assert not any("reranker_unread" in measured for name, measured in found.items() if "none" in name)
     ready = sweep.prepare(load(path, ()))
-    assert sorted(set(unread_trials.unread_shares(ready.plan, ready.store).values())) == [0.0, pytest.approx(share)]
+    assert sorted(set(language_gaps.unread_shares(ready.plan, ready.store).values())) == [0.0, pytest.approx(share)]
     sent = {
         trial.trial_id: trial.metrics
         for trial in sweep_runs.record(sweep_runs.recall(ready.plan, ready.store), ready.store).trials

@@ -13,13 +13,13 @@ import pytest
 import yaml
 from sklearn.metrics import roc_auc_score
 from support.command_line import Verb, verb
+from support.judge_texts import OF_WORDS
 
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.errors import DataError, StoreError
 from rag.execution.judges import calibration
 from rag.execution.judges.calibration import Card, calibrate, card_of, cards, keep
-from rag.execution.judges.fitting import fit
-from rag.execution.judges.human_labels import Labelled, labelled
+from rag.execution.judges.human_labels import Labelled, fit, labelled
 from rag.execution.store.store import Store
 
 
@@ -197,11 +197,10 @@ def test_a_card_that_cannot_be_kept_is_shown_all_the_same(rag: Verb, small_set: 
     assert (shown.code, "word overlap" in shown.out, "No space left" in shown.err) == (2, True, True), shown
 
 
-def test_fit_prints_weights_as_the_yaml_has_them(rag: Verb, small_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
+def test_fit_prints_weights_as_the_yaml_has_them(rag: Verb, small_set: Path) -> None:
     other = small_set.with_name("other.jsonl")
     other.write_text("".join(small_set.read_text("utf-8").splitlines(keepends=True)[3:-2]), "utf-8")
-    chosen = (f"data={small_set},{other}", "~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
+    chosen = (f"data={small_set},{other}", *OF_WORDS)
     result = rag("judge", "fit", *chosen, "--json").json
     assert set(result["fitted_on"]) == {sha256(path.read_bytes()).hexdigest() for path in (small_set, other)}
     assert yaml.safe_load(rag("judge", "fit", *chosen).out) == result

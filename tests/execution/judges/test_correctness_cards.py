@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from support.choices import node
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.gate_experiment import AXES, write_gated, write_many
+from support.judge_texts import OF_WORDS
 
 from rag.config.experiment import load
 from rag.core.errors import DataError
@@ -17,15 +18,10 @@ from rag.execution.judges.human_labels import CORRECTNESS, FAITHFULNESS, labelle
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 
-rag = pytest.fixture(verb)
-WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
 GATE = "gate: {metrics: {correctness: 0.05, faithfulness: 0.05}, bounds: [failed == 0]}\n"
 
 
-@pytest.fixture(autouse=True)
-def _trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def answered(row: Any) -> dict[str, Any]:
@@ -39,7 +35,7 @@ def prepared(metrics: str) -> Any:
         questions = write_many(Path("golden"), 10) / "questions.jsonl"
         rows = [json.loads(line) for line in questions.read_text("utf-8").splitlines()]
         questions.write_text("".join(json.dumps(row | answered(row)) + "\n" for row in rows), "utf-8")
-    held = "".join(f', "{part}"' for part in ("generator=extractive", f"metrics=[{metrics}]", *WORDS))
+    held = "".join(f', "{part}"' for part in ("generator=extractive", f"metrics=[{metrics}]", *OF_WORDS))
     write_gated(Path("study.yaml"), Path("golden"), AXES, GATE if "faithfulness,correctness" in metrics else "", held)
     return sweep.prepare(load("study.yaml"))
 

@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.gate_experiment import AXES, write_gated, write_many
-from support.judge_texts import SUPPORTED, UNSUPPORTED
+from support.judge_texts import OF_WORDS, SUPPORTED, UNSUPPORTED
 
 from rag.config.experiment import load
 from rag.core.figures import figure
@@ -16,15 +16,8 @@ from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, sweep
 from rag.reporting.html.judge_trust import judges
 
-rag = pytest.fixture(verb)
-WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
 COLUMNS = "metrics=[ndcg@10,faithfulness,answer_relevance,context_relevance,citation_support,citation_support_precision]"
 SPEECHLESS = ("judge=llm", "~judge.generator", "+judge.generator._target_=support.judge_texts.SayingNothing")
-
-
-@pytest.fixture(autouse=True)
-def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
 
 
 @pytest.fixture
@@ -46,7 +39,7 @@ def swept_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr("rag.execution.store.cached_replies.plugins", lambda: ("support",))
-        done, store = swept(written(folder, *WORDS, COLUMNS))
+        done, store = swept(written(folder, *OF_WORDS, COLUMNS))
         sweep.write(done)
         holdout.write(done, holdout.reach(done, store, {"mode": "inline"}, None))
     return folder
@@ -77,7 +70,7 @@ def test_a_card_is_found_by_its_judge_and_means_carry_the_error_that_its_labels_
     assert judge.asked > 2 * 20
     assert judge.remarks == ["LocalJudge has no calibration card for faithfulness: its agreement with people is unknown"]
     assert judge.corrected == ()
-    assert rag("judge", "calibrate", *WORDS, labels).code == 0
+    assert rag("judge", "calibrate", *OF_WORDS, labels).code == 0
     (card,) = assessors(done.plan, store)[0].cards
     assert (card.data, card.texts) == ("small", len(SUPPORTED) + len(UNSUPPORTED))
     (judge,) = assessors(done.plan, store)
@@ -102,7 +95,7 @@ def test_a_card_of_other_texts_than_answers_warns(study: str, small_set: Path, l
     rows = [json.loads(line) | {"kind": "claim"} for line in small_set.read_text("utf-8").splitlines()]
     small_set.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     done, store = swept(study)
-    assert rag("judge", "calibrate", *WORDS, labels).code == 0
+    assert rag("judge", "calibrate", *OF_WORDS, labels).code == 0
     (judge,) = assessors(done.plan, store)
     warning = "LocalJudge was measured on texts of kind claim, not on answers: on these it may err more"
     assert warning in judge.remarks

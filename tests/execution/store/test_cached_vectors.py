@@ -91,18 +91,6 @@ def test_it_is_an_embedder_and_can_what_its_embedder_can(store: Store) -> None:
     assert not hasattr(stored, "embed_tokens")
 
 
-def test_each_distinct_text_is_embedded_once(store: Store) -> None:
-    stored, inner = embedding(store)
-    vectors = stored.embed_documents(["a", "b", "a", "c", "b"])
-    assert inner.asked == [["a", "b", "c"]]
-    np.testing.assert_array_equal(vectors, CountingEmbedder().embed_documents(["a", "b", "a", "c", "b"]))
-    stored.embed_documents(["c", "d", "d", "a"])
-    assert inner.asked[1:] == [["d"]]
-    again, other = embedding(store)
-    again.embed_documents(["d", "c", "b", "a"])
-    assert other.asked == []
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.text(max_size=3), max_size=6), max_size=5))
 def test_stored_vectors_are_the_raw_ones(batches: list[list[str]]) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.gate_experiment import AXES, write_gated, write_many
+from support.judge_texts import OF_WORDS
 
 from rag.config.experiment import load
 from rag.config.validation import OF_READING
@@ -22,14 +23,12 @@ from rag.execution.sweep.sweep import Sweep
 from rag.reporting import html
 from rag.tracking import sweep_runs
 
-rag = pytest.fixture(verb)
-WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
 ANSWERS = "answers: [faithfulness, evidence_cited]\n"
 QUESTIONS = 20
 """All of ten documents."""
 
 
-def write(folder: Path, more: str = ANSWERS, fixed: tuple[str, ...] = WORDS) -> str:
+def write(folder: Path, more: str = ANSWERS, fixed: tuple[str, ...] = OF_WORDS) -> str:
     """Write an experiment of two trials; `more` are keys of it, `fixed` overrides."""
     write_many(folder / "golden", 10)
     held = "".join(f', "{part}"' for part in ("generator=extractive", "metrics=[ndcg@10,token_f1]", *fixed))

@@ -10,7 +10,7 @@ from rag.config.experiment import load
 from rag.execution.graph import plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, sweep
-from rag.execution.sweep.fidelity import SAID
+from rag.execution.sweep.selection.candidates import SAID
 
 SETTINGS = {"mode": "inline", "workers": 1}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Verb, verb
+from support.command_line import Verb
 from support.small_set import AXES, QUESTIONS, write_experiment, write_golden
 
 from rag.config.experiment import load
@@ -23,13 +23,10 @@ from rag.execution.sweep import holdout, other_sweeps, selection, sweep
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.sweep import Sweep
 
+pytestmark = pytest.mark.usefixtures("here")
+
 SEARCHES = '  search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single", "index=[bm25s,dense]"]'
 CHUNKS = '  chunker: ["chunker=fixed chunker.size=12", chunker=whole]'
-
-
-@pytest.fixture
-def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
 
 
 def study(folder: Path, axes: str = AXES, more: str = "", fixed: str = "") -> Path:
@@ -62,7 +59,8 @@ def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Pa
     best = [row.trial_id for row in done.board.rows[:5]]
     assert {one.trial_id for one in again} == {*best, concluded.winner.recommended}
     assert all(trial.trial.config["latency"] == 0 for trial in concluded.again.trials.values())
-    assert {len(trial.golden.examples) for trial in concluded.again.trials.values()} == {3}
+    goldens, (first, *_) = [each.golden for each in concluded.again.trials.values()], done.plan.trials[0].golden.documents
+    assert [(len(each.examples), each.documents[0] is first) for each in goldens] == [(3, True)] * len(goldens), "read once"
     ran = {
         concluded.again.plan.stages[key].name
         for key, outcome in concluded.again.ran.outcomes.items()

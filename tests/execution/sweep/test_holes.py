@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.collections_written import DATA, write_lines
+from support.collections_written import write_lines
 from support.small_set import write_experiment
 
 from rag.config.experiment import load
@@ -80,14 +80,8 @@ def measured(
     return {row.name: row.value("ndcg@10") for row in done.board.rows}, holdout.reach(done, store, SETTINGS, None), first
 
 
-@pytest.mark.parametrize("public", [False, True])
-def test_gold_of_one_search_shows_nothing(tmp_path: Path, public: bool) -> None:
-    folder, source = tmp_path / "set", DATA / "beir" / "cranfield"
-    if public and not source.is_dir():
-        pytest.skip(f"{source} is not installed; set RAG_DATA")
-    (folder / "qrels").mkdir(parents=True) if public else drawn(folder)
-    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv") if public else ():
-        (folder / name).write_bytes((source / name).read_bytes())
+def test_gold_of_one_search_shows_nothing(tmp_path: Path) -> None:
+    drawn(folder := tmp_path / "set")
     _, concluded, first = measured(folder)
     assert not any("found with" in note for note in concluded.notes)
     for search in ("words", "hashes"):

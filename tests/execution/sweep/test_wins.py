@@ -29,7 +29,7 @@ def test_best_alone_among_the_best_and_nowhere() -> None:
     assert 0 < a.alone[0].low < 0.5 < a.alone[0].high <= 1
     assert [[place.column for place in each.among] for each in (a, b, c)] == [["hit@5"], ["hit@5"], []]
     assert a.sentence.startswith("a: best in recall@5 1.000, +.500 [")
-    assert a.sentence.endswith("before b; among the best in hit@5. It takes 1,200 tokens.")
+    assert a.sentence.endswith("before b; among the best in hit@5. It takes 1,200 tokens for answers.")
     assert c.sentence.startswith("c: wins nowhere")
 
 

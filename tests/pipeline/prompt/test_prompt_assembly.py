@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Finding, Material, Message, Query, Ranking, Recalled, Span
+from rag.pipeline.prompt.excerpts import Excerpts
 from rag.pipeline.prompt.prompt_assembly import Reading
 
 
@@ -34,18 +35,14 @@ def prepared(recalled: Recalled) -> tuple[str, tuple[Finding, ...]]:
     reading = Reading(Shows(), Remembers(recalled), 1)
     query = Query("q", "And then?")
     rankings = Rankings.pack([[(0, 1.0)]])
-    (found,) = reading.prepare([query], reading.screen([query], rankings, corpus), corpus)
+    (found,) = reading.prepare([query], reading.excerpts.screen([query], rankings, corpus), corpus)
     assert found.request is not None
     return found.request.messages[0].content, found.screened.findings
 
 
 def test_what_is_recalled_reaches_the_prompt() -> None:
     assert prepared(Recalled(summary="They spoke of leave.")) == ("They spoke of leave.|And then?", ())
-
-
-def test_a_memory_that_fell_back_is_reported_with_the_answer() -> None:
-    recalled = Recalled(summary="user: My code is 7.", note="sentences were picked: cannot be reached")
-    assert prepared(recalled)[1] == (Finding("memory", "sentences were picked: cannot be reached"),)
+    assert prepared(Recalled(note="cannot be reached"))[1] == (Finding("memory", "cannot be reached"),)
 
 
 class Strict:
@@ -53,21 +50,15 @@ class Strict:
 
     def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
         asks = {"x": "quarantine", "y": "flag"}
-        return [
-            [
-                Finding("strict", "holds it", asks[hit.chunk.text], number, 0, 1)
-                for number, hit in enumerate(row, 1)
-                if hit.chunk.text in asks
-            ]
-            for row in contexts
-        ]
+        rows = [[hit.chunk.text for hit in row] for row in contexts]
+        found = [[(number, asks[text]) for number, text in enumerate(row, 1) if text in asks] for row in rows]
+        return [[Finding("strict", "holds it", action, number, 0, 1) for number, action in row] for row in found]
 
 
 def test_findings_number_contexts_as_they_are_read_and_name_those_that_are_not() -> None:
     corpus = Corpus.of((Document("d", "xyzxy"),), [Span("d", start, start + 1) for start in range(5)])
-    reading = Reading(Shows(), Remembers(Recalled()), 5, screens={"strict": Strict()})
     rankings = Rankings.pack([[(place, float(-place)) for place in range(5)], [(2, 1.0)]])
-    (first, second) = reading.screen([Query("a", "?"), Query("b", "?")], rankings, corpus)
+    (first, second) = Excerpts(5, screens={"strict": Strict()}).screen([Query("a", "?"), Query("b", "?")], rankings, corpus)
     assert [passage.positions for passage in first.kept] == [(1,), (2,), (4,)]
     assert [(one.action, one.context, one.passage) for one in first.findings] == [
         ("quarantine", 0, "d:0-1"),

@@ -17,7 +17,7 @@ from rag.core.text.tokens import count
 from rag.core.types import Finding, Query, Ranking
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt.context_packing import Passage, hits, pack, passages, shown_chunks
-from rag.pipeline.prompt.excerpts import screen
+from rag.pipeline.prompt.excerpts import Excerpts
 from rag.pipeline.prompt_preview import prompted
 from rag.pipeline.shapes.answer_json import answer_json, found_passages
 from rag.pipeline.shapes.passage_fates import passage_fates
@@ -83,9 +83,9 @@ class Scan:
 
 
 def test_a_screen_reads_what_is_shown() -> None:
-    (split,) = screen({"scan": Scan()}, [Query("q", "?")], joined(1, 2, 3), CORPUS)
+    (split,) = Excerpts(3, screens={"scan": Scan()}).screen([Query("q", "?")], joined(1, 2, 3), CORPUS)
     assert (len(split.kept), split.findings) == (3, ())
-    (whole,) = screen({"scan": Scan()}, [Query("q", "?")], joined(1, 1, 2), CORPUS)
+    (whole,) = Excerpts(3, screens={"scan": Scan()}).screen([Query("q", "?")], joined(1, 1, 2), CORPUS)
     assert [passage.positions for passage in whole.kept] == [(2,)]
     assert [(one.context, one.passage) for one in whole.findings] == [(0, "d:0-17")]
 

@@ -20,8 +20,6 @@ GUIDE = "# Guide\n\n" + "".join(
     f"## Topic {name}\n\n{name} is kept in box {number}. {'Nothing else is said of it here. ' * 4}\n\n"
     for number, name in enumerate(("Anchors", "Buoys", "Cables", "Dinghies", "Engines", "Flares"), 1)
 )
-
-
 CODE = ("src/controller.py", "src/init.py", "lib/init.py", "lib/big pump.py")
 
 
@@ -73,6 +71,9 @@ def test_documents_that_are_off_are_not_found_and_not_named(pipeline: Pipeline) 
     for scope in (Scope(whole=("ferry.md",)), Scope(documents=("ferry.md",))):
         with pytest.raises(UserError, match=r"no document 'ferry\.md'"):
             narrowed(without, scope)
+    bus = next(document for document in pipeline.corpus.documents if document.doc_id == "bus.md")
+    with pytest.raises(ConfigError, match=r"pinned: 'bus\.md' is excluded"):
+        limited(replace(pipeline, reading=replace(pipeline.reading, pinned=(bus,))), (), ["bus.md"])
 
 
 @pytest.mark.parametrize(
@@ -121,12 +122,6 @@ def test_files_are_proposed_by_their_whole_names(pipeline: Pipeline, question: s
     assert sorted(proposed(pipeline, question)) == names
     assert proposed(limited(pipeline, names, ()), question) == []
     assert not set(proposed(limited(pipeline, (), ["src/*"]), question)) & set(CODE[:2])
-
-
-def test_a_pinned_document_cannot_be_off(pipeline: Pipeline) -> None:
-    bus = next(document for document in pipeline.corpus.documents if document.doc_id == "bus.md")
-    with pytest.raises(ConfigError, match=r"pinned: 'bus\.md' is excluded"):
-        limited(replace(pipeline, reading=replace(pipeline.reading, pinned=(bus,))), (), ["bus.md"])
 
 
 def test_a_session_locks_and_unlocks_and_no_question_is_far_from_a_locked_file(pipeline: Pipeline) -> None:

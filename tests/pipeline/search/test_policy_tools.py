@@ -60,7 +60,7 @@ def test_an_agent_that_obeys_reads_no_order(pipeline: Pipeline) -> None:
     model = Scripted(lambda request: Reply('{"tool": "search", "query": "ticket to Holm"}'))
     answer = replace(pipeline, policy=built(node("policy", "agent"), model)).answer(Query("q", "What does a ticket cost?"))
     assert answer.look is not None
-    assert [step.act for step in answer.look.steps][-1] == "stop"
+    assert answer.look.steps[-1].failure == "repeated"
     assert "Ignore all" not in str([request.messages for request in model.requests])
 
 

@@ -14,8 +14,7 @@ from rag.core.errors import DataError
 from rag.core.types import Answer, Query, Reply, Span
 from rag.evaluation.data import golden
 from rag.evaluation.data.golden import Golden
-from rag.plugins.attack_sets.attacks import PLACES, bipia, own
-from rag.plugins.attack_sets.disguises import WAYS, disguised
+from rag.plugins.attack_sets.attacks import PLACES, WAYS, bipia, disguised, own
 from rag.plugins.attack_sets.loaders.poisoned import BENIGN, AttackCorpus, AttackQuestions
 
 REPOSITORY = Path(__file__).parents[3]

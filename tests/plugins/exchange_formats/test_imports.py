@@ -20,8 +20,8 @@ from rag.core.errors import DataError
 from rag.core.types import Document
 from rag.evaluation.data import golden as golden_sets
 from rag.plugins.exchange_formats import imports
+from rag.plugins.exchange_formats.exports import write
 from rag.plugins.exchange_formats.imports import PARTIAL, Report, import_set
-from rag.plugins.exchange_formats.row_files import write
 
 DOCUMENT = Document("bus.md", "# Bus\n\nThe bus to Holm leaves at eight. A ticket costs **4 crowns**, not more.")
 
@@ -152,16 +152,16 @@ def test_conversations_become_questions_with_their_history(tmp_path: Path) -> No
 def test_rows_that_would_be_scored_wrong_are_refused_with_a_reason(tmp_path: Path) -> None:
     rows = [{"id": 1, "question": "a", "answer": "b"}, {"id": 1, "question": "c", "answer": "d"}, {"question": "e"}]
     rows += [{"question": " ", "answer": "f"}, {"question": "g\0", "answer": "f"}, {"question": "h", "unanswerable": True}]
-    rows += [{"id": 9, "question": "i", "answer": "j", "split": "tune"}]
+    rows += [{"id": 9, "question": "i", "answer": "j", "split": "tune"}, {"question": "k", "contexts": ["x", 3]}]
     path = written(tmp_path, "in.jsonl", rows)
     path.write_bytes(
         path.read_bytes() + b'[1]\n{"question": "\\ud800"}\n{"question": "x", "question": "y"}\n{' + b"[" * 100_000
     )
     report, lines = imported(path)
     assert [line["text"] for line in lines] == ["a", "h"]
-    assert (report.rows, report.questions, report.unanswerable, len(report.refused)) == (11, 2, 1, 9)
+    assert (report.rows, report.questions, report.unanswerable, len(report.refused)) == (12, 2, 1, 10)
     reasons = ["is there already", "no answer and no evidence", "empty", "NUL", "only a part of the questions has a split"]
-    reasons += ["not an object", "part of a pair", "occurs twice", "not valid JSON"]
+    reasons += ["passage 2: is 3", "not an object", "part of a pair", "occurs twice", "not valid JSON"]
     assert all(reason in line for reason, line in zip(reasons, report.refused, strict=True))
 
 

@@ -18,7 +18,7 @@ from rag.config.build import Components
 from rag.core.errors import ConfigError, DataError, ServiceError
 from rag.execution.sweep.open_config import config_of
 from rag.plugins.mlflow_registry import promote as promotion
-from rag.plugins.mlflow_registry import promotion_lock
+from rag.plugins.mlflow_registry import promote as promotion_lock
 from rag.plugins.mlflow_registry.promote import PromotionRequest, promote
 from rag.plugins.mlflow_registry.register import register
 from rag.plugins.mlflow_registry.service import registry

@@ -1,5 +1,6 @@
 """Registering bundles: once each, checked before and after, as folders and as archives."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -15,8 +16,11 @@ from rag.bundle.archive import pack
 from rag.bundle.differences import Mismatch, Replay
 from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import ConfigError, DataError, UserError
+from rag.core.types import Material, Query
+from rag.execution.sweep.open_config import config_of, open_config
 from rag.plugins.mlflow_registry import load_bundle
 from rag.plugins.mlflow_registry.promote import promote
+from rag.plugins.mlflow_registry.prompts import write_choice
 from rag.plugins.mlflow_registry.register import register
 
 
@@ -49,6 +53,7 @@ def test_a_model_is_logged_below_the_run_of_its_trial(at_home: Place, mlflow_her
 
 
 rag = pytest.fixture(verb)
+CHANGES = {"first": (), "second": ("k=2",), "third": ("prompt=cited", "prompt.goal='Set {{braces}}.'")}
 
 
 def test_the_printed_command_serves_the_model(
@@ -105,6 +110,28 @@ def test_a_model_behind_an_endpoint_is_asked_for_answers_only(at_home: Place, ml
         assert len(script.asked) == 1
     assert reply["output"][0]["content"][0]["text"] == "The ferry leaves at seven [1]."
     assert reply["usage"]["total_tokens"] == 34
+
+
+def test_the_prompt_that_a_model_reads_is_a_prompt_of_mlflow(
+    at_home: Place, mlflow_here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("generator=openai", "generator.base_url=http://127.0.0.1:9", "generator.model=m")
+    bundles = [small_bundle(tmp_path / name, *asked, *more) for name, more in CHANGES.items()]
+    found = [register(bundle, "my notes") for bundle in bundles]
+    assert [each.prompt for each in found] == [f"prompts:/my_notes-prompt/{number}" for number in (1, 1, 2)]
+    assert register(bundles[2], "my notes").prompt == found[2].prompt
+    assert not register(at_home("answers"), "extracts").prompt, "no model reads it"
+    prompt = (client := mlflow_here.MlflowClient()).load_prompt(found[2].prompt)
+    assert prompt.variables == {"contexts", "question"}
+    assert prompt.tags["assay.bundle"] == found[2].digest
+    version = client.get_model_version("my notes", "3")
+    linked = client.get_run(version.run_id).data.tags, client.get_logged_model(version.source.rpartition("/")[2]).tags
+    assert [json.loads(each["mlflow.linkedPrompts"]) for each in linked] == [[{"name": prompt.name, "version": "2"}]] * 2
+    monkeypatch.chdir(tmp_path)
+    write_choice(found[2].prompt, Path("conf/prompt/mine.yaml"))
+    kept, back = open_bundle(bundles[2]).pipeline.reading.prompt, open_config(config_of(["prompt=mine"])).reading.prompt
+    material = Material(Query("q", "Why {so}?"), ("One {{two}}.", "Three."))
+    assert back.render(material) == kept.render(material)
 
 
 def test_the_environment_stays(at_home: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def test_a_scorer_measures_what_a_trial_measures(tmp_path: Path, tables: Path, m
     import mlflow
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MLFLOW_ENABLE_ASYNC_TRACE_LOGGING", "false")
+    monkeypatch.setenv("MLFLOW_GENAI_EVAL_MAX_WORKERS", "1")
     golden, place = write_golden(tmp_path / "golden"), f"dataset.path={tmp_path}/golden"
     documents = [{"page_content": text, "metadata": {"doc_uri": name}} for name, text in TEXTS.items()]
     found = {"q2": [], "q3": ["Made up.", *documents, *documents[::-1]], "q4": documents[::-1]}

@@ -10,7 +10,7 @@ from support.choices import build, choices, node
 from rag.core.errors import ConfigError, MissingExtraError
 from rag.core.roles import Redactor
 from rag.core.secrets.places import replaced
-from rag.plugins.redaction.personal_kinds import kind_names
+from rag.plugins.redaction.redactors.personal import kind_names
 
 HAS_PRESIDIO = importlib.util.find_spec("presidio_analyzer") is not None
 OWN = [name for name in choices("redactor") if name != "presidio"]

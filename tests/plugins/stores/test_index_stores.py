@@ -171,6 +171,8 @@ def test_a_half_filled_collection_is_continued() -> None:
     half.upsert([str(number) for number in range(500)], CHUNKS[:500])
     assert overlap(opened("chroma").search([], ASKED, 10), 10) > 0.9
     assert half.count() == 1200
+    few = opened("chroma", CHUNKS[:300])  # A small graph is written too, or each process would build its own.
+    assert few.index.client.get_collection(few.name).configuration["hnsw"]["sync_threshold"] == 300
     with qdrant() as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("QDRANT_URL", server.url)
         opened("qdrant", CHUNKS[:500])

@@ -148,6 +148,7 @@ def test_answers_of_a_system_are_checked_and_scored(golden: Path) -> None:
     result = rag.evaluate(answering, "native", *overrides, name="ferry", questions=golden)
     (row,) = result.leaderboard
     assert row["recall@5"] == pytest.approx(1 / 5)
+    assert repr(result).startswith("SweepResult(ferry, 1 trial, recommended default (")
     assert row["cost_usd"] == pytest.approx(3.0)
     assert row["tokens"] == 24
     assert row["answered"] == 1.0

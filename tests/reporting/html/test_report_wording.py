@@ -15,6 +15,7 @@ MATERIAL = synthetic_reports.material(6, 40)
 (best, first), last = (MATERIAL.trials[0].trial_id, MATERIAL.trials[0].name), MATERIAL.done[-1].trial_id
 HELD: dict[str, Any] = {"score": Mean(0.7, 0.65, 0.75, n=38), "holdout": Mean(0.68, 0.6, 0.76)}
 SCORE = "ndcg@10 is .700 [.650, .750] on the 38 questions that the trials were compared on."
+TIED = "It is tied with 2 other trials, shaded below."
 AGAIN = "On the holdout (30 questions, 2 uses so far), it is .680 [.600, .760]."
 EXPECTED = (
     "Expect ndcg@10 .690 [.640, .740] on new questions (out of bag, for a choice among 9 trials, 3 of them of other sweeps)."
@@ -33,17 +34,11 @@ def given(verdict: dict[str, Any] | None, row: dict[str, Any], **changes: Any) -
 @pytest.mark.parametrize(
     ("material", "lead", "sure"),
     [
-        (given({}, HELD), "Take", (SCORE, "It is tied with 2 other trials, shaded below.", AGAIN)),
+        (given({}, HELD), "Take", (SCORE, TIED, AGAIN)),
         (
             given({}, HELD | {"broken": ("k <= 3",)}, missing={"holdout": "The questions name no split."}),
             "Take",
-            (
-                SCORE,
-                "It is tied with 2 other trials, shaded below.",
-                AGAIN,
-                "The questions name no split.",
-                "It breaks a bound of the objective.",
-            ),
+            (SCORE, TIED, AGAIN, "The questions name no split.", "It breaks a bound of the objective."),
         ),
         (
             given({"tied": (best,), "recommended": best, **WORTH}, HELD | {"holdout": None}),

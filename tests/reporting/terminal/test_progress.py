@@ -57,20 +57,13 @@ def test_every_file_of_a_load_is_counted_and_the_end_is_seen(tmp_path: Path) -> 
         (tmp_path / f"{number}.md").write_text("words")
     seen: list[object] = []
 
-    class Listening:
-        def __init__(self, total: int) -> None:
-            seen.append(total)
+    @contextmanager
+    def watch(total: int) -> Iterator[Callable[[bool], None]]:
+        seen.append(total)
+        yield seen.append
+        seen.append("end")
 
-        def __enter__(self) -> "Listening":
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            seen.append("end")
-
-        def __call__(self, is_stored: bool) -> None:
-            seen.append(is_stored)
-
-    token = WATCH.set(Listening)
+    token = WATCH.set(watch)
     try:
         list(text_folder(str(tmp_path)).load())
     finally:

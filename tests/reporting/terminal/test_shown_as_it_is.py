@@ -26,7 +26,7 @@ from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins
 from rag.reporting import terminal
 from rag.reporting.terminal import output, passages, store_contents, why
 from rag.reporting.terminal.answers import answered, sources
-from rag.reporting.terminal.health import _listed
+from rag.reporting.terminal.golden_sets import _listed
 from rag.reporting.terminal.output import LiteralConsole, escape, out, table, visible
 from rag.reporting.terminal.streamed_answer import Waiting
 

@@ -33,8 +33,8 @@ def browser(session_browser: tuple[Browser, asyncio.AbstractEventLoop]) -> Itera
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
-    """A server without keys, with two pipelines: the second searches by words only, and reads one passage."""
-    second = ("index=[bm25s]", "fusion=single", "k=1")
+    """A server without keys, with two pipelines: the second searches by words only, reads one passage, and shapes questions."""
+    second = ("index=[bm25s]", "fusion=single", "k=1", "shape=rules")
     with page_server(tmp_path_factory.mktemp("page"), second=second) as found:
         yield found
 

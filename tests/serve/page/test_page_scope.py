@@ -50,6 +50,16 @@ def test_a_pinned_document_is_read_whole(page: Opened) -> None:
     assert sent(page, FERRY)["within"] is None
 
 
+def test_an_agent_that_is_off_is_left_out_and_the_answer_is_marked(page: Opened) -> None:
+    page.page.locator("#first").select_option(index=1)
+    page.page.locator("#agents summary").click()
+    page.page.get_by_label("shape").uncheck()
+    assert sent(page, FERRY)["within"] == {"off": ["shape"]}
+    expect(page.page.locator(".turn").last).to_contain_text("without shape: this answer is not measured")
+    page.page.get_by_label("Ask all documents again").click()
+    expect(page.page.get_by_label("shape")).to_be_checked()
+
+
 def test_a_selection_in_a_document_restricts_the_search(page: Opened) -> None:
     page.page.locator("#documents-list .open", has_text="Leave").click()
     page.page.locator("article.document p", has_text="Up to five days").click(click_count=3)

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rag.core.figures import figure, with_interval
 from rag.evaluation.statistics import out_of_bag, pareto
+from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import by_cluster, effective, standard_error
 from rag.evaluation.statistics.summary import interval
-from rag.execution.sweep.selection import confirmation, reasons
+from rag.execution.sweep.selection import reasons
 from rag.execution.sweep.selection.bootstrap import SAME
 from rag.execution.sweep.selection.decision import Decision
 from rag.execution.sweep.selection.race import Race
@@ -30,12 +32,12 @@ def choose(
 
     A trial is tied unless another one is shown to be better (`contest.plausible`). The tied set holds the best trial in at
     least 95 of 100 sweeps; it need not hold every trial that is as good. The winner is the trial that the decision takes. Where
-    the holdout contradicts it (`confirmation.contradicted`), the best of all questions is recommended. `sign` and `span` are
+    the holdout contradicts it (`contradiction`), the best of all questions is recommended. `sign` and `span` are
     those of `rag.execution.sweep.objective.Objective`, `others` are the trials that are not admitted, `elsewhere` the
     values of trials of other sweeps.
     """
     taken, most = decision.taken, span[1] - span[0]
-    contradicted = confirmation.contradicted(contest.entrants, decision, cluster, holdout, sign, most) if holdout else None
+    contradicted = contradiction(contest.entrants, decision, cluster, holdout, sign, most) if holdout else None
     recommended = contradicted[0] if contradicted else taken
     why = reasons.why(contest, decision) if recommended is taken else "It is the best of tune and holdout together."
     worth, among, before = _expected(contest.entrants, decision, cluster, elsewhere, sign, span)
@@ -127,3 +129,39 @@ def _mean(values: Floats, cluster: Ints, sign: float, span: tuple[float, float])
     mean = np.where(known.any(), sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1), np.nan)
     ends = interval(mean, standard_error(sums, counts), effective(counts), span)
     return Mean(sign * float(mean[0]), *sorted(sign * float(end[0]) for end in ends))
+
+
+def contradiction(
+    entrants: Sequence[Entrant], decision: Decision, cluster: Ints, holdout: Holdout, sign: float, most: float
+) -> tuple[Entrant, str] | None:
+    """The best trial of both halves and a sentence on them, where the holdout contradicts a decision; None where it does not.
+
+    It contradicts the best trial by mean if another one has a higher mean there; and a cheaper one if it is shown to be worse
+    there than the best by more than the decision allows (95 %).
+    """
+    again = {one.trial_id: values for one in entrants if (values := holdout.values.get(one.trial_id)) is not None}
+    means = {trial_id: float(np.nanmean(values)) for trial_id, values in again.items() if not np.isnan(values).all()}
+    best, taken = decision.best, decision.taken
+    if not decision.enough or not {best.trial_id, taken.trial_id} <= means.keys():
+        return None
+    gap = _tested(again[taken.trial_id] - again[best.trial_id], holdout.cluster, most)
+    if not (max(means.values()) > means[best.trial_id] + SAME if taken is best else gap.high < -decision.allowed):
+        return None
+    known = [one for one in entrants if one.trial_id in means]
+    first, rank = max(known, key=lambda one: means[one.trial_id]), sum(mean > means[taken.trial_id] for mean in means.values())
+    both = {one.trial_id: np.r_[np.asarray(one.values), again[one.trial_id]] for one in known}
+    known.sort(key=lambda one: -float(np.nanmean(both[one.trial_id])))
+    other = taken if known[0] is not taken else known[1]
+    apart = both[known[0].trial_id] - both[other.trial_id]
+    lead = with_interval(_tested(apart, np.r_[cluster, holdout.cluster + cluster.max() + 1], most), signed=True)
+    there = " against ".join(figure(sign * means[one.trial_id]) for one in (taken, first))
+    place = "last" if rank + 1 == len(means) else f"number {rank + 1}"
+    there = f"{taken.name} is {place} of {len(means)} there, {there} of {first.name}"
+    together = " against ".join(figure(sign * float(np.nanmean(both[one.trial_id]))) for one in (known[0], other))
+    said = f"on both together {known[0].name} is best, {together} of {other.name}, {lead}"
+    return known[0], f"The holdout does not confirm the choice by tune: {there}; {said}."
+
+
+def _tested(differences: Floats, cluster: Ints, most: float) -> Mean:
+    tested = family(differences[:, None], cluster, most)
+    return Mean(float(tested.mean[0]), float(tested.low[0]), float(tested.high[0]))

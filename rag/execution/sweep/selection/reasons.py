@@ -117,18 +117,10 @@ def _priced(decision: Decision, behind: Mean) -> str:
 
 def _scales(one: Entrant, other: Entrant, saving: str) -> str:
     if saving == "cost":
-        return f"{_cost(one)} against {_cost(other)}"
+        return f"{one.cost:.4f} US dollars against {other.cost:.4f} US dollars"
     if saving == "latency":
-        return f"p95 {_latency(one)} against {_latency(other)}"
+        return f"p95 {one.latency:.1f} ms against {other.latency:.1f} ms"
     return f"{_size(one)} of indexes against {_size(other)}"
-
-
-def _latency(one: Entrant) -> str:
-    return f"{one.latency:.1f} ms"
-
-
-def _cost(one: Entrant) -> str:
-    return f"{one.cost:.4f} US dollars"
 
 
 def _size(one: Entrant) -> str:

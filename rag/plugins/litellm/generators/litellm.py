@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.errors import ServiceError
 from rag.core.models.server_keys import QUOTA, asked_wait, is_local
-from rag.core.redaction import is_secret_name, without_secrets
+from rag.core.redaction import without_own_secrets, without_secrets
 
 FIELDS = {"frequency_penalty", "presence_penalty", "reasoning_effort", "service_tier", "stop", "thinking", "top_p", "verbosity"}
 """What `extra` may hold: other parameters of LiteLLM choose addresses, accounts, files or tools."""
@@ -82,8 +82,6 @@ class LiteLlmGenerator(OpenAiGenerator):
                 time.sleep(wait or min(0.5 * 2**number, 8) * random.uniform(0.75, 1))  # noqa: S311
 
     def _failure(self, what: str, remedy: str) -> ServiceError:
-        what = without_secrets(what.partition("Traceback (most")[0])
-        for value in (value for name, value in os.environ.items() if is_secret_name(name) and len(value) > 7):
-            what = what.replace(value, "***")
+        what = without_own_secrets(what.partition("Traceback (most")[0])
         signed = f"check the variables of {self._provider}: https://docs.litellm.ai/docs/providers"
         return super()._failure(what, signed if "base_url" in remedy or "api_key_env" in remedy else remedy)

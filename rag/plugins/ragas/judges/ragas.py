@@ -43,7 +43,7 @@ class RagasJudge(ModelJudge):
 
     def fingerprint(self) -> str:
         """The fingerprints of the generator and the encoder."""
-        return f"{super().fingerprint()}+{fingerprint(self.encoder)}"
+        return f"{fingerprint(self.generator)}+{fingerprint(self.encoder)}"
 
     def judge_spending(self, cases: Sequence[Case]) -> list[tuple[Verdict, Spent]]:
         """The verdicts, with the tokens and cost of each."""

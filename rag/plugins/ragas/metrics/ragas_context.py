@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from rag.core.checks import check_whole
 from rag.core.models.pinned import readable
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.text.citations import without_markers
 from rag.core.types import Answer, Example
 from rag.plugins.ragas import evaluators
@@ -45,10 +45,6 @@ class RagasContext:
     @property
     def _where(self) -> str:
         return f"metric.ragas_{'' if 'response' in METRICS[self.which][1] else 'context_'}{self.which}"
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
 
     def applies(self, example: Example, answer: Answer) -> bool:
         """True if there is a reference answer, and a question, a context, and an answer that does not decline, where needed."""

@@ -15,6 +15,7 @@ from rag.plugins.stores.stored_index import Places, StoredIndex, write_missing
 
 KEY = "CHROMA_API_KEY"
 FOLDER = ".rag/chroma"
+BATCH = 100  # vectors that are searched one by one before they go into the graph
 NEEDED = (1,)  # the oldest server with the API of the client
 
 
@@ -35,7 +36,7 @@ class ChromaIndex(StoredIndex):
         self, m: int = 16, ef_construction: int = 100, ef_search: int = 100, url: str | None = None, path: str | None = None
     ) -> None:
         super().__init__(url, "hnsw", m, ef_construction, ef_search)
-        self.graph["ef_search"] = ef_search
+        self.graph |= {"ef_search": ef_search, "batch_size": BATCH}
         self.engine, self.path = path or FOLDER, path
         self._collections: dict[str, Any] = {}
 
@@ -69,8 +70,9 @@ class ChromaIndex(StoredIndex):
             client = self.client  # makes the folder
         with self.errors(), nullcontext() if self.server else locked(Path(self.engine) / "assay.lock"):
             graph: dict[str, Any] = {"max_neighbors" if key == "m" else key: value for key, value in self.graph.items()}
-            # The graph is written to disk once, when it is complete: by default after every 1,000 vectors.
-            graph |= {"space": "ip", "sync_threshold": max(1_000, len(vectors))}
+            # The graph is written to disk once, when it is complete, and not after every 1,000 vectors: one that is not written
+            # is built anew by each process, and finds other neighbours.
+            graph |= {"space": "ip", "sync_threshold": max(BATCH, len(vectors))}
             made = client.get_or_create_collection(name, embedding_function=None, configuration={"hnsw": graph})
             self._collections[name] = made
             ids = [str(number) for number in range(len(vectors))]

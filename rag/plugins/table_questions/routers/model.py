@@ -12,7 +12,7 @@ from rag.core.records.checks import check_query
 from rag.core.records.display import described_table
 from rag.core.records.queries import BY_RULES, Routed
 from rag.core.records.sets import RecordSet
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import Generator
 from rag.core.text.stems import Stems
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
@@ -46,10 +46,6 @@ class ModelRouter:
         check_whole("route.tables", self.tables, 1)
         check_whole("route.values", self.values, 0)
 
-    def fingerprint(self) -> str:
-        """The fingerprint of the generator."""
-        return fingerprint(self.generator)
-
     def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
         """The routes; all are semantic without records."""
         if not records.tables:
@@ -58,7 +54,7 @@ class ModelRouter:
         known = [stems.of(" ".join((table.title, table.name, described_table(table, 50)))) for table in records.tables]
         requests = [self._request(query, stems.of(query.text), known, records) for query in queries]
         asked = [Typed(request, lambda reply: _read(reply, records)) for request in requests]
-        ask_typed(self.generator, asked, TRIES, lambda problem: fill(self.again, {"problem": problem}), REPEATED)
+        ask_typed(self.generator, asked, TRIES, self.again, REPEATED)
         lost = [query for query, each in zip(queries, asked, strict=True) if each.wrong]
         by_rules = iter(self.rules.route(lost, records))
         return [

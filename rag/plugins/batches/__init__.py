@@ -1,0 +1,1 @@
+"""Prompts of a sweep as batches of OpenAI and Anthropic, at half price."""

@@ -1,0 +1,1 @@
+"""Generators that send batches."""

@@ -1,0 +1,1 @@
+"""Answers of a program that the user names."""
