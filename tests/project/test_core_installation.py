@@ -105,6 +105,7 @@ def test_the_verbs_of_the_core(folder: Path) -> None:
     for words in (
         ["list", "--all"],
         ["plan", "quickstart"],
+        ["plan", "lexical", "generator=command"],
         ["sweep", "lexical"],
         ["study", "baseline", "lexical"],
         ["gate", "lexical"],

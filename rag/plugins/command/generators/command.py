@@ -7,11 +7,10 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rag.components.generators.model_server import LONGEST_REPLY
 from rag.components.generators.received import Received
-from rag.components.generators.service import one_line
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError, RefusalError, ServiceError
+from rag.core.look_checks import one_line
 from rag.core.models.chat import CHARACTERS
 from rag.core.redaction import without_own_secrets
 from rag.core.text.citations import cited
@@ -21,6 +20,8 @@ from rag.plugins.command.run_program import ProgramError, output_of
 PROGRAM, FURTHER = "RAG_COMMAND", "RAG_COMMAND_ENV"
 """Variables: the program and its arguments, a JSON list; names of variables that the program gets besides GIVEN."""
 GIVEN = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
+LONGEST = 4096
+"""The most tokens of a reply that a plan counts."""
 EXAMPLE = """export RAG_COMMAND='["claude", "-p"]'"""
 
 
@@ -49,7 +50,7 @@ class CommandGenerator:
 
     def spending(self, requests: int, prompt: int, reply: int | None = None) -> tuple[int, float]:
         """Tokens of requests, and NaN: no budget in dollars accepts a program."""
-        return requests * (prompt + (LONGEST_REPLY if reply is None else reply)), math.nan
+        return requests * (prompt + (LONGEST if reply is None else reply)), math.nan
 
     def expected(self, request: Request) -> tuple[int, float]:
         """As `spending`, by the bytes of a request."""
@@ -82,7 +83,7 @@ class CommandGenerator:
         try:
             output = output_of(program, prompt_of(request), environment, self.timeout, self.most_bytes)
         except (ProgramError, OSError) as error:
-            what = one_line(without_own_secrets(f"{program[0]} {error}"))[:500]
+            what = one_line(without_own_secrets(f"{program[0]} {error}"), 500)
             remedy = "run it by hand, or raise generator.runtime.timeout or generator.most_bytes"
             raise ServiceError(PROGRAM, what, remedy) from error
         received = Received(output.decode("utf-8", "replace").strip())
