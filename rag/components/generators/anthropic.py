@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import Any, ClassVar
 
-from rag.components.generators.model_server import LONGEST_REPLY, ModelServer
+from rag.components.generators.model_server import ModelServer
+from rag.components.generators.prices import LONGEST_REPLY
 from rag.components.generators.received import Counts, Received, count_of
 from rag.core.models.server_keys import key_for
 from rag.core.types import Request

@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from rag.components.generators.prices import cost_of, is_price, price_of
+from rag.components.generators.prices import LONGEST_REPLY, cost_of, is_price, price_of
 from rag.components.generators.received import LONGEST_TEXT, Received
-from rag.components.generators.service import OPTIONAL, explain, one_line, refused_field
+from rag.components.generators.service import OPTIONAL, explain, refused_field
 from rag.core.errors import ConfigError, RefusalError, ServiceError
+from rag.core.look_checks import one_line
 from rag.core.models.chat import CHARACTERS
 from rag.core.models.server_keys import asked_wait, key_for
 from rag.core.text.citations import cited
@@ -23,8 +24,6 @@ from rag.core.types import Reply, Request
 if TYPE_CHECKING:
     from openai import OpenAI
 
-LONGEST_REPLY = 4096
-"""Tokens of the longest reply of a server without a limit."""
 MALFORMED = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 """What a reply of an unexpected form raises."""
 
@@ -247,4 +246,4 @@ class ModelServer(ABC):
     def _failure(self, what: str, remedy: str) -> ServiceError:
         key = os.environ.get(self.api_key_env or "", "").strip()
         without_key = what.replace(key, "***") if key else what  # some servers repeat a wrong key in full
-        return ServiceError(f"{self.url} ({self.model})", one_line(without_key)[:500], remedy)
+        return ServiceError(f"{self.url} ({self.model})", one_line(without_key, 500), remedy)

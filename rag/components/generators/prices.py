@@ -17,6 +17,8 @@ Prices = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Host → model → US dollars per million tokens of `prompt` and `completion`; perhaps the tokens of its `window`, and the
 part of its prices that a `batch` costs."""
 FREE: Mapping[str, float] = {"prompt": 0.0, "completion": 0.0}
+LONGEST_REPLY = 4096
+"""Tokens of the longest reply of a server without a limit."""
 
 DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}\Z")
 """The date at the end of a pinned model name; the price of the model holds for it too."""

@@ -71,11 +71,6 @@ def refused_field(error: Exception, body: Mapping[str, Any]) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def one_line(text: str) -> str:
-    """A text on one line, without control characters that move a cursor or reverse the direction of writing."""
-    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
-
-
 def explain(error: Exception, timeout: float) -> tuple[str, str, bool]:
     """What a failed call means, its remedy, and whether it is a permanent refusal of one request."""
     import httpx2

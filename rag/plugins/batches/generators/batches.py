@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from rag.components.generators.anthropic import AnthropicGenerator
-from rag.components.generators.model_server import LONGEST_REPLY, MALFORMED, ModelServer
+from rag.components.generators.model_server import MALFORMED, ModelServer
 from rag.components.generators.openai import OpenAiGenerator
+from rag.components.generators.prices import LONGEST_REPLY
 from rag.components.generators.received import Received, count_of
-from rag.components.generators.service import one_line
 from rag.core.errors import ServiceError
+from rag.core.look_checks import one_line
 from rag.core.progress import WATCH
 from rag.core.types import Reply, Request
 
@@ -72,7 +73,7 @@ class BatchServer(ModelServer):
         waiting, lines, why = dict(requests), "", ""
         try:
             end = self._end(job, len(requests))
-            lines, why = self._results(job, end), one_line(str(end.get("errors") or ""))[:300]
+            lines, why = self._results(job, end), one_line(str(end.get("errors") or ""), 300)
         except ServiceError as error:
             # A batch that the server forgot, or whose results are endless, would fail again each time.
             if getattr(error.__cause__, "status_code", 0) not in (404, 410) and "and did not end" not in error.what:

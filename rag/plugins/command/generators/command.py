@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rag.components.generators.prices import LONGEST_REPLY
 from rag.components.generators.received import Received
 from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError, RefusalError, ServiceError
@@ -20,8 +21,6 @@ from rag.plugins.command.run_program import ProgramError, output_of
 PROGRAM, FURTHER = "RAG_COMMAND", "RAG_COMMAND_ENV"
 """Variables: the program and its arguments, a JSON list; names of variables that the program gets besides GIVEN."""
 GIVEN = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
-LONGEST = 4096
-"""The most tokens of a reply that a plan counts."""
 EXAMPLE = """export RAG_COMMAND='["claude", "-p"]'"""
 
 
@@ -50,7 +49,7 @@ class CommandGenerator:
 
     def spending(self, requests: int, prompt: int, reply: int | None = None) -> tuple[int, float]:
         """Tokens of requests, and NaN: no budget in dollars accepts a program."""
-        return requests * (prompt + (LONGEST if reply is None else reply)), math.nan
+        return requests * (prompt + (LONGEST_REPLY if reply is None else reply)), math.nan
 
     def expected(self, request: Request) -> tuple[int, float]:
         """As `spending`, by the bytes of a request."""
