@@ -1,4 +1,4 @@
-"""What routes chose stands beside what was right: in a board, in `why`, and in a report."""
+"""Boards, `why` and reports count the questions whose route is the expected one."""
 
 import json
 from pathlib import Path

@@ -37,7 +37,8 @@ SHORT = 5
 LONGEST, SHORTEST = 220, 8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\ufeff]|[{}<>|\\]|https?://|[*_#]{2}")
 OPENS = re.compile(
-    r"(?:Wh(?:at|o|en|ere|y|ich)|How|Is|Are|Do|Does|Did|Can|May|Must|Should|Will|Was|Were|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
+    r"(?:Wh(?:at|o|en|ere|y|ich)|How|Is|Are|Do|Does|Did|Can|May|Must|Should|Will|Was|Were"
+    r"|At|By|From|Until|Within|After|For|Below|Above|Up|To|Over|Under|Anything)\b"
 )
 NAME = re.compile(r"[A-Z][\w.&'’-]*[a-z\d](?: (?:of|de|von|van|the|and) | )[A-Z]\w+")
 CODE = re.compile(r"\b[A-Z]{2,}[\w-]*|\b[A-Z]+[a-z]*\d[\w-]*|\d{4}")
@@ -45,7 +46,7 @@ CODE = re.compile(r"\b[A-Z]{2,}[\w-]*|\b[A-Z]+[a-z]*\d[\w-]*|\d{4}")
 STUDIED = ("rule:number", "rule:measure", "rule:share", "rule:duration", "rule:frequency", "rule:relation")
 """Rules about what was counted: letters in capitals do not say in which study."""
 PROPER = ("rule:role", "rule:body", "rule:based")
-"""Rules about somebody or something with a name, wherever they are told."""
+"""Rules whose questions name a person or an organisation: that of a filing is not added."""
 FILED = tuple(f"rule:{name}" for name in ("date", "share", "number", "cost", "role", "body", "based", "place", "superlative"))
 """The rules about sentences of a filing that are asked; others ask for policies, or for a value of some period."""
 TITLED = tuple(f"rule:{name}" for name in ("abbreviation", "reason", "condition", "known", "basis", "relation"))

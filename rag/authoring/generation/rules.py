@@ -112,18 +112,18 @@ def _lists(page: Page, wording: Wording) -> Iterator[Candidate]:
 
 def _sections(page: Page, wording: Wording, common: Collection[str]) -> Iterator[Candidate]:
     """A section whose heading asks or names a task; the first paragraph below the name of an option or a function."""
-    document, found = page.document, [*page.stretches()]
+    document, found, paragraphs = page.document, [*page.stretches()], [*page.parts_of("text")]
     for (section, end), (following, _) in zip(found, [*found[1:], found[-1]], strict=True):
-        if not (heading := unnumbered(page.heading(section))):
+        rule, text = _headed(unnumbered(page.heading(section)), wording, common)
+        if not text or (rule != "name" and following.path.startswith(f"{section.path} > ")):
             continue
-        rule, text = _headed(heading, wording, common)
-        is_whole = not following.path.startswith(f"{section.path} > ")
-        part = next((part for part in page.parts_of("text") if section.body <= part.start < end), None)
-        start, stop = (part.start, part.end) if rule == "name" and part else trimmed(document.text, section.body, end)
+        first = next((part for part in paragraphs if section.body <= part.start < end), None) if rule == "name" else None
+        start, stop = (first.start, first.end) if first else trimmed(document.text, section.body, end)
+        if stop - start > LIST:
+            continue
         answer = page.shown((start, stop))
         is_told = answer[:1].isupper() and answer.endswith((".", "!", ")", "`")) and len(answer.split()) > 5
-        fits = re.search(str(wording.texts.get(f"{rule}_answer", "")), document.text[start:stop])
-        if text and is_told and fits and stop - start <= LIST and (is_whole or rule == "name"):
+        if is_told and re.search(str(wording.texts.get(f"{rule}_answer", "")), document.text[start:stop]):
             kind, span = "definition" if rule == "name" else "factoid", page.span((start, stop))
             yield Candidate(text, kind, f"rule:{rule}", "", ((span,),), (answer,), cluster=page.cluster(start))
 
@@ -137,16 +137,11 @@ def _headed(heading: str, wording: Wording, common: Collection[str]) -> tuple[st
         term = name["call"] + "()" if name["call"] else name[0]
         return "name", wording.text("action" if term.endswith(")") or term.startswith("-") else "name", term=term)
     first, _, rest = heading.partition(" ")
-    task = next((verb for verb in wording.words("tasks") if re.fullmatch(_gerund(verb), first, re.IGNORECASE)), "")
+    task = wording.tasks.get(first.lower(), "")
     if not task or not rest or re.search(str(wording.texts["heading_points"]), rest):
         return "task", ""
     words = (word.lower() if word.lower() in common else word for word in rest.split())
     return "task", re.sub(r"\byour\b", "my", wording.text("task", heading=" ".join([task, *words])))
-
-
-def _gerund(verb: str) -> str:
-    """A pattern of a verb and its form in `-ing`: `add`, `remov(e)`, `run(n)`."""
-    return f"{verb}|{verb.removesuffix('e')}{verb[-1]}?ing"
 
 
 def _asked_by(intro: str, wording: Wording) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import yaml
@@ -33,6 +33,12 @@ class Wording:
     def words(self, name: str) -> frozenset[str]:
         """A list of words."""
         return frozenset(map(str, self.texts.get(name, ())))
+
+    @cached_property
+    def tasks(self) -> dict[str, str]:
+        """The verbs of tasks by their forms: `run`, `running`; `remove`, `removing`."""
+        forms = ((verb, (verb, f"{verb.removesuffix('e')}ing", f"{verb}{verb[-1]}ing")) for verb in self.words("tasks"))
+        return {form: verb for verb, names in forms for form in names}
 
     def has(self, name: str) -> bool:
         """True if the language has templates of this name."""
