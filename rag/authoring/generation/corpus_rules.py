@@ -9,8 +9,8 @@ from rag.authoring.candidates import Candidate, touches
 from rag.authoring.generation import table_rules
 from rag.authoring.generation.filters import Passages
 from rag.authoring.generation.pages import Page, unnumbered
-from rag.authoring.generation.table_rules import NO_NOUN, Grid, cell_text, is_noun
-from rag.authoring.generation.titles import is_bad_title, titles
+from rag.authoring.generation.table_rules import NO_NOUN, Grid, is_noun
+from rag.authoring.generation.titles import is_bad_title
 from rag.authoring.generation.wording import Wording, short_title
 from rag.core.types import Span
 
@@ -41,18 +41,12 @@ def questions(pages: Sequence[Page], grids: Sequence[Grid], passages: Passages, 
             told[candidate.text.casefold()].append(candidate)
     yield from (found[0] for found in told.values() if len(found) == 1)
     by_shape: dict[tuple[str, ...], list[Grid]] = defaultdict(list)
-    by_key: dict[str, list[Grid]] = defaultdict(list)
     for grid in grids:
         by_shape[tuple(name.casefold() for name in grid.table.names)].append(grid)
-        by_key[grid.table.names[0].casefold()].append(grid)
     for shape, group in by_shape.items():
         for first, second in combinations(group[:MOST_SHARED], 2) if len(shape) > 1 else ():
             if first.page is not second.page:
                 yield from _editions(first, second, wording)
-    for name, group in by_key.items():
-        for first, second in combinations(group[:MOST_SHARED], 2) if name else ():
-            yield from _missing_columns(first, second, passages, wording)
-            yield from _missing_columns(second, first, passages, wording)
 
 
 def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> Iterator[Candidate]:
@@ -123,18 +117,3 @@ def is_older(page: Page, other: Page) -> bool:
 def series(page: Page) -> list[str]:
     """The words of a title that the editions of a document share."""
     return re.findall(r"\w+", EDITION.sub(" ", page.title).casefold())
-
-
-def _missing_columns(having: Grid, lacking: Grid, passages: Passages, wording: Wording) -> Iterator[Candidate]:
-    """A column that only another table with the same kind of rows has, and no row there has a word of this row's name."""
-    known = {name.casefold() for name in lacking.table.names} | {having.key(row).casefold() for row in having.rows}
-    columns = [number for number in having.columns if having.table.names[number].casefold() not in known]
-    told = passages.stems(" ".join(map(having.key, having.rows)))
-    are_siblings = not known.isdisjoint(lacking.key(row).casefold() for row in lacking.rows)
-    for row in lacking.rows if columns and are_siblings and titles(lacking.page, wording) else ():
-        key, column = lacking.key(row), having.column(columns[len(lacking.key(row)) % len(columns)])
-        stems = passages.stems(key)
-        is_told = not stems or bool(stems & told) or passages.holding({*stems, *passages.stems(column)})
-        if not is_told and is_noun(column, wording) and column not in wording.words("bare"):
-            text, near = cell_text(key, column, "?", wording), (lacking.span(row),)
-            yield Candidate(text, "unanswerable", "rule:missing-column", near=near, unanswerable=True, cluster=lacking.cluster)

@@ -49,7 +49,7 @@ PROPER = ("rule:role", "rule:body", "rule:based")
 """Rules whose questions name a person or an organisation: that of a filing is not added."""
 FILED = tuple(f"rule:{name}" for name in ("date", "share", "number", "cost", "role", "body", "based", "place", "superlative"))
 """The rules about sentences of a filing that are asked; others ask for policies, or for a value of some period."""
-TITLED = tuple(f"rule:{name}" for name in ("abbreviation", "reason", "condition", "known", "basis", "relation"))
+TITLED = tuple(f"rule:{name}" for name in ("abbreviation", "reason", "condition", "known", "basis", "relation", "name"))
 """Rules whose questions always name their document: without it readers accepted half of them or fewer."""
 
 
@@ -173,7 +173,7 @@ class Filters:
 
     def _needs_name(self, candidate: Candidate) -> bool:
         """True if the words of a question are in passages of other documents or sections, or name nothing in particular."""
-        if candidate.method == "rule:definition":
+        if candidate.method == "rule:definition" and len(candidate.text.split()) > 3:  # `What is Doom?` may be many things.
             return False
         if candidate.method in TITLED:
             return len(self.pages) > 1

@@ -11,7 +11,7 @@ from rag.authoring.generation.english import English
 from rag.authoring.generation.pages import Page, Statement, unnumbered
 from rag.authoring.generation.proposals import Proposal, Refusal
 from rag.authoring.generation.titles import organisation
-from rag.authoring.generation.wording import Wording
+from rag.authoring.generation.wording import Wording, short_title
 from rag.core.text.sentences import trimmed
 from rag.core.text.templates import fill
 
@@ -45,7 +45,8 @@ def questions(page: Page, wording: Wording, english: English | None) -> Iterator
         is_headed = any(len(line) < LINE and following.strip()[:1].isupper() for line, following in pairwise(lines))
         for asked in english.questions(statement.text) if english and not is_headed else ():
             kind = "definition" if asked.rule == "definition" else "factoid"
-            if english and english.points_back(asked.text, page.document.text, page.title):
+            is_one_of_several = kind == "definition" and page.title.endswith(")") and short_title(page.title) in asked.text
+            if is_one_of_several or (english and english.points_back(asked.text, page.document.text, page.title)):
                 yield Refusal("no context", f"rule:{asked.rule}")
             elif not asked.answer.endswith((" as well", " too")):
                 text = CAPITALS.sub(lambda run: names.get(run[0], run[0]), asked.text)

@@ -208,7 +208,7 @@ def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
     column, key = grid.column(number), grid.column(0)
     if key and len(values) == len(grid.table.rows) <= TOGETHER and key not in wording.words("vague"):
         for name, best, next_ in (("highest", values[-1], values[-2]), ("lowest", values[0], values[1])):
-            if best[0][0] != next_[0][0]:
+            if best[0][0] != next_[0][0] and wording.has(name):
                 text, answer = wording.text(f"{name}{_of(column, wording)}", key=key, column=column), grid.key(best[1])
                 yield _candidate(grid, text, "aggregation", name, grid.rows, answer, expects=answer)
     plain = [each for each in values if not re.search(r",| and | or |(?: \S+){3}", grid.key(each[1]))]

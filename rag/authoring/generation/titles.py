@@ -31,6 +31,8 @@ def titles(page: Page, wording: Wording) -> list[str]:
     """The names of a document that can stand in a sentence, the shortest first: its organisation, or forms of its title."""
     if name := organisation(page, wording):
         return [name]
+    if page.document.text.find(page.title) > COVER:  # A heading further down.
+        return []
     forms = (title.strip(" .") for title in (head_title(page.title), short_title(page.title), page.title))
     fitting = (each for each in forms if len(each.split()) <= TITLE and not is_bad_title(each, wording))
     return [each for each in dict.fromkeys(fitting) if any(map(str.isalpha, each))]
