@@ -129,9 +129,10 @@ class Filters:
         return len(asked & self._evidence(candidate)) / len(asked) if asked else 0.0
 
     def gives_away(self, candidate: Candidate) -> bool:
-        """True if the question holds its answer."""
+        """True if the question holds its answer, or two thirds of one without a number of its own."""
         answer = self.passages.stems(candidate.answers[0]) if candidate.answers else frozenset()
-        return bool(answer) and answer <= self.passages.stems(candidate.text)
+        missing = answer - self.passages.stems(candidate.text)
+        return bool(answer) and 3 * len(missing) <= len(answer) and not any(map(str.isdigit, missing))
 
     def elsewhere(self, candidate: Candidate) -> list[Span]:
         """Passages outside of the evidence with the answer and the words that question and evidence share."""

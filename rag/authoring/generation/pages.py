@@ -40,12 +40,13 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class ItemList:
-    """A list with its places: the line above it, empty if there is none, and the words of its items."""
+    """A list with its places: the line above it, empty if there is none, the words of its items, and the place of each."""
 
     span: Span
     intro: str
     items: tuple[str, ...]
     section: Section
+    spans: tuple[Span, ...]
 
 
 class Page:
@@ -129,10 +130,10 @@ class Page:
         for part in parts(text):
             if part.kind == "list":
                 starts = [mark.start() for mark in ITEM.finditer(text, part.start, part.end)]
-                edges = pairwise([*starts, part.end])
-                items = tuple(self.shown(trimmed(text, *edge)) for edge in edges)
+                pieces = [trimmed(text, *edge) for edge in pairwise([*starts, part.end])]
+                items, spans = tuple(map(self.shown, pieces)), tuple(map(self.span, pieces))
                 if len(items) > 1:
-                    found.append(ItemList(self.span((part.start, part.end)), above, items, self.section(part.start)))
+                    found.append(ItemList(self.span((part.start, part.end)), above, items, self.section(part.start), spans))
             above = self.shown((max(part.start, part.end - 300), part.end)) if part.kind == "text" else ""
         return tuple(found)
 

@@ -10,10 +10,12 @@ from rag.authoring.generation import table_rules
 from rag.authoring.generation.english import English
 from rag.authoring.generation.pages import Page, Statement, unnumbered
 from rag.authoring.generation.proposals import Proposal, Refusal
+from rag.authoring.generation.table_rules import shown
 from rag.authoring.generation.titles import organisation
 from rag.authoring.generation.wording import Wording, short_title
 from rag.core.text.sentences import trimmed
 from rag.core.text.templates import fill
+from rag.core.types import Span
 
 ACRONYM = re.compile(r"(?<![\w/-])(?<!['’]s )\(((?=\w{3})[A-Z][A-Za-z]?[A-Z]{1,4})s?\)")
 SMALL = ("of", "the", "and", "for", "in", "to", "on")
@@ -26,6 +28,9 @@ CAPITALS = re.compile(r"(?<![\w.])(?<!\. )[A-Z][\w-]*(?: [A-Z][\w.-]*)*")
 NAME = re.compile(r"(?:(?P<call>\w[\w.:$]*)\(.*\)|--?[a-z][\w-]+|[a-z]\w*(?:[._]\w+)+|[A-Z]+(?:_[A-Z]+)+)(?=$|[ ,=])")
 """The name of a function, an option, a setting or a variable."""
 FILE = re.compile(r"\.(?:json|[cm]?js|ts|py|rs|md|rst|txt|ya?ml|toml|html?|xml|cfg|ini|lock|sh|sr|org|com|net|io)\b")
+TOLD = re.compile(r"(\S+(?:\([^()]*\))?)(?: ?[<\[=]\S+)?(?::| [–—-]{1,2}) (.+)")
+TELLS = re.compile(r"(?i)descriptions?|meaning|purpose|effect|what it (?:does|is)|details")
+"""An item of a list, and the name of a column, that say what a name stands for."""
 LINE = 50
 """A line of a paragraph that is shorter, in front of a capital, is a heading or an item of a menu."""
 ITEMS, ITEM, LIST = range(3, 13), 120, 900
@@ -37,6 +42,7 @@ def questions(page: Page, wording: Wording, english: English | None) -> Iterator
     for grid in () if organisation(page, wording) else table_rules.grids(page):  # Its figures say of which table they are.
         yield from table_rules.questions(grid, wording)
     yield from _lists(page, wording)
+    yield from _names(page, wording)
     yield from _sections(page, wording, english.common if english else ())
     names = _full_names(page.document.text, english.common) if english else {}
     for statement in page.statements:
@@ -45,12 +51,13 @@ def questions(page: Page, wording: Wording, english: English | None) -> Iterator
         is_headed = any(len(line) < LINE and following.strip()[:1].isupper() for line, following in pairwise(lines))
         for asked in english.questions(statement.text) if english and not is_headed else ():
             kind = "definition" if asked.rule == "definition" else "factoid"
-            is_one_of_several = kind == "definition" and page.title.endswith(")") and short_title(page.title) in asked.text
+            is_one_of_several = page.title.endswith(")") and short_title(page.title).casefold() in asked.text.casefold()
             if is_one_of_several or (english and english.points_back(asked.text, page.document.text, page.title)):
                 yield Refusal("no context", f"rule:{asked.rule}")
             elif not asked.answer.endswith((" as well", " too")):
-                text = CAPITALS.sub(lambda run: names.get(run[0], run[0]), asked.text)
-                yield _candidate(page, text, kind, asked.rule, statement, asked.answer)
+                first, _, rest = asked.text.partition(" ")
+                text = CAPITALS.sub(lambda run: names.get(run[0], run[0]), rest)
+                yield _candidate(page, f"{first} {text}", kind, asked.rule, statement, asked.answer)
 
 
 def common_words(pages: Sequence[Page]) -> frozenset[str]:
@@ -111,6 +118,23 @@ def _lists(page: Page, wording: Wording) -> Iterator[Candidate]:
             yield Candidate(text, "list", "rule:list", "", ((each.span,),), ("; ".join(items),), expects, cluster=where)
 
 
+def _names(page: Page, wording: Wording) -> Iterator[Candidate]:
+    """What an option, a setting, a variable or a function is or does, by the items of lists and the rows of tables."""
+    told: list[tuple[str, str, Span]] = []
+    for each in page.lists:
+        found = ((TOLD.fullmatch(item), span) for item, span in zip(each.items, each.spans, strict=True))
+        told += [(item[1], item[2], span) for item, span in found if item]
+    for table in page.tables:
+        column = next((at for at, name in enumerate(table.names) if at and TELLS.fullmatch(shown(name))), 0)
+        rows = (row for row in table.rows if 0 < column < len(row.cells))
+        told += [(shown(row.cells[0]), shown(row.cells[column]), page.span((row.start, row.end))) for row in rows]
+    for term, answer, span in told:
+        text = _headed(term, wording, ())[1] if NAME.match(term) else ""
+        is_told = len(answer.split()) > 3 and len(answer) <= 2 * ITEM and not answer.endswith(":")
+        if text and is_told and re.search(str(wording.texts["name_answer"]), answer):
+            yield Candidate(text, "factoid", "rule:name", "", ((span,),), (answer,), cluster=page.cluster(span.start))
+
+
 def _sections(page: Page, wording: Wording, common: Collection[str]) -> Iterator[Candidate]:
     """A section whose heading asks or names a task; the first paragraph below the name of an option or a function."""
     document, found, paragraphs = page.document, [*page.stretches()], [*page.parts_of("text")]
@@ -125,8 +149,8 @@ def _sections(page: Page, wording: Wording, common: Collection[str]) -> Iterator
         answer = page.shown((start, stop))
         is_told = answer[:1].isupper() and answer.endswith((".", "!", ")", "`")) and len(answer.split()) > 5
         if is_told and re.search(str(wording.texts.get(f"{rule}_answer", "")), document.text[start:stop]):
-            kind, span = "definition" if rule == "name" else "factoid", page.span((start, stop))
-            yield Candidate(text, kind, f"rule:{rule}", "", ((span,),), (answer,), cluster=page.cluster(start))
+            span = page.span((start, stop))
+            yield Candidate(text, "factoid", f"rule:{rule}", "", ((span,),), (answer,), cluster=page.cluster(start))
 
 
 def _headed(heading: str, wording: Wording, common: Collection[str]) -> tuple[str, str]:
@@ -136,7 +160,7 @@ def _headed(heading: str, wording: Wording, common: Collection[str]) -> tuple[st
         return "heading", heading if is_clear else ""
     if (name := NAME.match(heading)) and wording.has("name") and not FILE.search(name[0]):
         term = name["call"] + "()" if name["call"] else name[0]
-        return "name", wording.text("action" if term.endswith(")") or term.startswith("-") else "name", term=term)
+        return "name", wording.text("action" if name["call"] else "option" if term.startswith("-") else "name", term=term)
     first, _, rest = heading.partition(" ")
     task = wording.tasks.get(first.lower(), "")
     if not task or not rest or re.search(str(wording.texts["heading_points"]), rest):

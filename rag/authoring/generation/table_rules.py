@@ -51,6 +51,8 @@ THING = re.compile(
 PLAIN = re.compile(r"[A-Z][a-z]+ [a-z][^A-Z]*")
 """The name of a row in small words: it has a capital at its head, which a word of the text has not."""
 ASKS = re.compile(r"(?:what|when|where|how) to \w|who \w+s |(?:was|wer|wie|wo|wann|qué|quién|cómo|dónde) ", re.IGNORECASE)
+ZONE = re.compile(r"\b[A-Z](?:\+[A-Z])*$")
+"""Columns of classes and zones: what they hold stands above them."""
 PERSON = re.compile(r"owner|holder|contact|manager|leader|author|reviewer|head|deputy|keeper|coach|director", re.IGNORECASE)
 
 
@@ -186,7 +188,7 @@ def cell_text(key: str, column: str, value: str, wording: Wording) -> str:
 def is_noun(column: str, wording: Wording) -> bool:
     """True if the name of a column may follow an article: its last word is a measure or a role; in other languages always."""
     if not wording.has("cell_who"):
-        return not ASKS.match(column) and bool(re.search(r"[^\W\d_]{3}", column))
+        return not ASKS.match(column) and bool(re.search(r"[^\W\d_]{3}", column)) and not ZONE.search(column)
     last = column.split()[-1].lower()
     is_measure = last in wording.words("measures") or bool(NOUN.fullmatch(last))
     is_short = column.count(" ") < 2 and " and " not in column

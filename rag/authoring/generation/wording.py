@@ -70,5 +70,6 @@ def head_title(title: str) -> str:
 
 
 def short_title(title: str) -> str:
-    """A title without codes and brackets."""
-    return " ".join(CODE.sub("", title).split()).strip(" :.-") or title
+    """A title without codes and brackets; `CD64 expression …` begins with no code of the document."""
+    short = " ".join(CODE.sub("", title).split()).strip(" :.-")
+    return title if not short or (short[0].islower() and title[0].isupper()) else short
