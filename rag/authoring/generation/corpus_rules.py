@@ -22,6 +22,7 @@ EDITION = re.compile(
 """The words of a title that name an edition."""
 OLD = re.compile(r"\b(?:superseded|expired|archived|withdrawn|obsolete|replaced|old)\b", re.IGNORECASE)
 YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+MARKUP = re.compile(r"\||```|<!--")
 NO_TOPIC = re.compile(r"(?:who|what|when|where|how|why|if|any|other)\b|.*\?$", re.IGNORECASE)
 """Headings that are no topic."""
 LONGEST = 900
@@ -57,7 +58,7 @@ def _sections(pages: Sequence[Page], passages: Passages, wording: Wording) -> It
             heading = unnumbered(page.heading(section))
             text = page.document.text[section.body : end]
             start, stop = section.body + len(text) - len(text.lstrip()), section.body + len(text.rstrip())
-            if heading and 40 <= stop - start <= LONGEST and "|" not in text and len(found[heading.casefold()]) < 3:
+            if heading and 40 <= stop - start <= LONGEST and not MARKUP.search(text) and len(found[heading.casefold()]) < 3:
                 found[heading.casefold()].append((page, Span(page.document.doc_id, start, stop), heading))
     for name, places in found.items():
         if len(places) != 2 or places[0][0] is places[1][0] or name in wording.words("general") or not wording.has("differ"):

@@ -14,6 +14,7 @@ from typing import Any
 from rag.authoring.generation.wording import Wording, turn
 from rag.core.text.templates import fill
 
+SAID = {"are you": "am I", "were you": "was I", "you": "I", "your": "my", "yourself": "myself", "Who written": "Who wrote"}
 MOST = 11
 """The most words of a question: readers refused 12 of 18 longer ones, most as copies of their sentence, and 8 of 42 others."""
 
@@ -151,8 +152,8 @@ class English:
             return
         if asked.rule in ("condition", "date"):  # `can only be used if`: the answer says the rest.
             text = text.replace(" only ", " ")
-        for pattern, mine in (("are you", "am I"), ("were you", "was I"), ("you", "I"), ("your", "my"), ("yourself", "myself")):
-            text = re.sub(rf"\b{pattern}\b", mine, text)
+        for pattern, said in SAID.items():
+            text = re.sub(rf"\b{pattern}\b", said, text)
         yield replace(asked, text=f"{text[:1].upper()}{text[1:]}?")
 
 

@@ -49,7 +49,9 @@ PROPER = ("rule:role", "rule:body", "rule:based")
 """Rules whose questions name a person or an organisation: that of a filing is not added."""
 FILED = tuple(f"rule:{name}" for name in ("date", "share", "number", "cost", "role", "body", "based", "place", "superlative"))
 """The rules about sentences of a filing that are asked; others ask for policies, or for a value of some period."""
-TITLED = tuple(f"rule:{name}" for name in ("abbreviation", "reason", "condition", "known", "basis", "relation", "name"))
+TITLED = tuple(
+    f"rule:{name}" for name in ("abbreviation", "reason", "condition", "known", "basis", "relation", "name", "defined")
+)
 """Rules whose questions always name their document: without it readers accepted half of them or fewer."""
 
 

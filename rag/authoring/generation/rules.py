@@ -128,8 +128,9 @@ def _names(page: Page, wording: Wording) -> Iterator[Candidate]:
         column = next((at for at, name in enumerate(table.names) if at and TELLS.fullmatch(shown(name))), 0)
         rows = (row for row in table.rows if 0 < column < len(row.cells))
         told += [(shown(row.cells[0]), shown(row.cells[column]), page.span((row.start, row.end))) for row in rows]
+    often = Counter(term for term, *_ in told)
     for term, answer, span in told:
-        text = _headed(term, wording, ())[1] if NAME.match(term) else ""
+        text = _headed(term, wording, ())[1] if NAME.match(term) and often[term] == 1 else ""
         is_told = len(answer.split()) > 3 and len(answer) <= 2 * ITEM and not answer.endswith(":")
         if text and is_told and re.search(str(wording.texts["name_answer"]), answer):
             yield Candidate(text, "factoid", "rule:name", "", ((span,),), (answer,), cluster=page.cluster(span.start))

@@ -77,7 +77,7 @@ class Grid:
     def value(self, row: Row, number: int) -> str:
         """The words of a cell; empty if it holds no value."""
         words = shown(row.cells[number]) if number < len(row.cells) else ""
-        return words if len(words) <= CELL and "°" not in words and not EMPTY.fullmatch(words) else ""
+        return words if len(words) <= CELL and not re.search(r"°|\]\[", words) and not EMPTY.fullmatch(words) else ""
 
     def key(self, row: Row) -> str:
         """The name of a row; in English, a short code with the name of its column, as in `band D`."""
