@@ -23,19 +23,15 @@ class TokenEncoder(Protocol):
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row per text."""
-        ...
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """One row per question."""
-        ...
 
     def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """One array of shape (tokens, dimensions) per text, rows of length 1, without special tokens."""
-        ...
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The characters [start, end) of every token."""
-        ...
 
 
 def rounded(vectors: NDArray[np.float32]) -> TokenRows:

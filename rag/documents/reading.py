@@ -51,19 +51,15 @@ class ParseStore(Protocol):
 
     def find(self, sha256: str, suffix: str, redactor: Redactor) -> Parsed | Unreadable | None:
         """The stored content, or None."""
-        ...
 
     def keep(self, sha256: str, suffix: str, redactor: Redactor, content: Parsed | Unreadable) -> None:
         """Store a content that is redacted."""
-        ...
 
     def has(self, sha256: str, suffix: str, redactor: Redactor) -> bool:
         """Whether a content is stored."""
-        ...
 
     def record(self, seconds: float, size: int) -> None:
         """Store the seconds that files of `size` bytes took together."""
-        ...
 
 
 def read_files(

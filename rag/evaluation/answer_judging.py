@@ -72,11 +72,9 @@ class AskingMetric(Protocol):
 
     def measure(self, example: Example, answer: Answer) -> float:
         """The score, as of any answer metric."""
-        ...
 
     def applies(self, example: Example, answer: Answer) -> bool:
         """True if the model is asked about this answer."""
-        ...
 
 
 def asked_of(

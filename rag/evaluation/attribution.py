@@ -22,11 +22,9 @@ class Spending(Protocol):
 
     def judge_spending(self, cases: Sequence[Case]) -> list[tuple[Verdict, Spent]]:
         """As `judge`, with the cost of each verdict."""
-        ...
 
     def relate_spending(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
         """As `relate`, with the cost of each value."""
-        ...
 
 
 @runtime_checkable
@@ -35,7 +33,6 @@ class PassageJudge(Protocol):
 
     def passages_spending(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
         """The relevance of each (question, context) pair, with its cost."""
-        ...
 
 
 def judged(judge: Judge, cases: Sequence[Case]) -> list[tuple[Verdict, Spent]]:

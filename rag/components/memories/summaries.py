@@ -42,7 +42,6 @@ class Summarizer(Protocol):
 
     def summarise(self, olders: Sequence[Older], tokens: int) -> list[Summary]:
         """One summary of at most `tokens` tokens for each of `olders`, which depends on that one alone."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ class System(Protocol):
 
     def answer(self, queries: Sequence[Query]) -> list[SystemReply]:
         """One per question, in their order. A question on which it fails has a `failure`."""
-        ...
 
 
 @runtime_checkable
@@ -23,7 +22,6 @@ class Rewriter(Protocol):
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
         """One per query; if a model fails, the question as it was typed, with a note."""
-        ...
 
 
 @runtime_checkable
@@ -32,7 +30,6 @@ class Memory(Protocol):
 
     def recall(self, queries: Sequence[Query]) -> list[Recalled]:
         """One per query, which depends only on the query and its history."""
-        ...
 
 
 @runtime_checkable
@@ -41,7 +38,6 @@ class Screen(Protocol):
 
     def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
         """Findings per question; `quarantine` removes a context, `abstain` answers without the model."""
-        ...
 
 
 @runtime_checkable
@@ -50,7 +46,6 @@ class Replying(Protocol):
 
     def reply(self, query: Query) -> Finding | None:
         """The finding of `screen` on such a message, with the action `abstain` and a reply."""
-        ...
 
 
 @runtime_checkable
@@ -59,7 +54,6 @@ class Framing(Protocol):
 
     def frame(self, query: Query, contexts: Sequence[str]) -> Framed:
         """The same number of contexts, in their order."""
-        ...
 
 
 @runtime_checkable
@@ -68,7 +62,6 @@ class Inspection(Protocol):
 
     def inspect(self, requests: Sequence[Request], replies: Sequence[Reply]) -> list[list[Finding]]:
         """Findings per reply: `flag`, `remove` (a span of the reply), `refuse` or `regenerate`."""
-        ...
 
 
 @runtime_checkable
@@ -78,11 +71,9 @@ class Prompt(Protocol):
     @property
     def refusal(self) -> str:
         """The sentence that the model is to reply if there is no answer; empty for none."""
-        ...
 
     def render(self, material: Material) -> tuple[Message, ...]:
         """The messages; contexts are numbered from 1."""
-        ...
 
 
 @runtime_checkable
@@ -91,7 +82,6 @@ class Quoting(Protocol):
 
     def quoted(self, sources: Sequence[Source]) -> tuple[str, ...]:
         """The text of each source as the prompt shows it: guards frame it before it is rendered."""
-        ...
 
 
 @runtime_checkable
@@ -100,14 +90,12 @@ class Generator(Protocol):
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request, in order."""
-        ...
 
     def stream(self, request: Request) -> Iterator[str]:
         """The reply to one request in pieces; joined they are its text.
 
         A generator function may return the Reply with its tokens and cost; without it they count as 0.
         """
-        ...
 
 
 @runtime_checkable
@@ -116,7 +104,6 @@ class CostEstimate(Protocol):
 
     def spending(self, requests: int, prompt: int, reply: int | None = None) -> tuple[int, float]:
         """Tokens and US dollars of requests with so many tokens in prompt and reply; None for the longest reply."""
-        ...
 
 
 @runtime_checkable
@@ -125,7 +112,6 @@ class BoundedCost(Protocol):
 
     def expected(self, request: Request) -> tuple[int, float]:
         """The most tokens and US dollars that a request may take."""
-        ...
 
 
 @runtime_checkable
@@ -134,7 +120,6 @@ class StoredReplies(Protocol):
 
     def sent(self, request: Request) -> Mapping[str, Any]:
         """Everything that the server receives."""
-        ...
 
 
 @runtime_checkable
@@ -143,7 +128,6 @@ class PartialBatches(Protocol):
 
     def attempts(self, requests: Sequence[Request]) -> Iterable[Reply | UserError]:
         """As `generate`, with a UserError in place of every reply that failed."""
-        ...
 
 
 @runtime_checkable
@@ -155,8 +139,6 @@ class Batched(Protocol):
 
     def start(self, requests: Mapping[str, Request]) -> tuple[str, Sequence[str]]:
         """Send the first requests, as many as fit into one job; its id, and their names."""
-        ...
 
     def replies(self, job: str, requests: Mapping[str, Request]) -> Iterable[tuple[str, Reply]]:
         """Wait for a job; its replies to these requests by their names. Those without one are left out."""
-        ...

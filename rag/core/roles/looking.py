@@ -18,7 +18,6 @@ class Enricher(Protocol):
 
     def enrich(self, documents: Sequence[Document]) -> RecordSet:
         """The records of a corpus; what cannot be filled is None and listed in `failures`."""
-        ...
 
 
 @runtime_checkable
@@ -27,7 +26,6 @@ class Roster(Protocol):
 
     def join(self, records: RecordSet) -> RecordSet:
         """The records with the fields of the table, and in `reconciled` how each was joined."""
-        ...
 
 
 @runtime_checkable
@@ -36,7 +34,6 @@ class Router(Protocol):
 
     def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
         """One per question; a query names only tables and fields that exist."""
-        ...
 
 
 class Tools(Protocol):
@@ -45,41 +42,33 @@ class Tools(Protocol):
     @property
     def corpus(self) -> Corpus:
         """The chunks."""
-        ...
 
     @property
     def records(self) -> RecordSet:
         """The records of the documents."""
-        ...
 
     @property
     def k(self) -> int:
         """The number of hits in a prompt."""
-        ...
 
     @property
     def sought(self) -> Sought:
         """The standalone question, and the search texts that the rewriter made of it."""
-        ...
 
     def search(self, texts: Sequence[str]) -> Rankings:
         """One ranking of all texts, fused as in a single look, not reranked."""
-        ...
 
     def rerank(self, question: str, found: Sequence[Rankings]) -> Rankings:
         """One ranking of everything that was found, each chunk once: by the reranker against the question, or by turns."""
-        ...
 
     def read(self, ranking: Rankings | None, results: Sequence[str] = ()) -> Framed:
         """The first k passages, then texts of records, as a model may read them: screened, cut to the limit, and framed.
 
         What a screen takes out is missing.
         """
-        ...
 
     def query_records(self, query: RecordQuery) -> Result:
         """The result of a query; UserError for one that does not fit the records."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -102,7 +91,6 @@ class Policy(Protocol):
 
     def look(self, query: Query, tools: Tools) -> Looked:
         """The passages for one question; a failure of a model ends the looking with what was found, never with an error."""
-        ...
 
 
 @runtime_checkable
@@ -112,17 +100,14 @@ class CappedPolicy(Protocol):
     @property
     def most_calls(self) -> int:
         """The most requests."""
-        ...
 
     @property
     def tokens(self) -> int | None:
         """The most tokens of prompts and replies, None for no limit."""
-        ...
 
     @property
     def grows(self) -> bool:
         """Whether a request repeats the passages of the requests before it."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -140,7 +125,6 @@ class RetrievalMemory(Protocol):
 
     def reuse(self, question: str, vector: Vectors, earlier: Sequence[str], vectors: Vectors) -> Reused:
         """The decision; `vector` has shape (1, dimensions), `vectors` has one row per earlier question, all of unit length."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -179,7 +163,6 @@ class Shaper(Protocol):
 
     def shape(self, asked: Sequence[Asked]) -> list[Shaped]:
         """One per question; where a model fails there is another shape with a `failure`, in the audit the one before."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -208,4 +191,3 @@ class Condenser(Protocol):
 
     def condense(self, kept: Sequence[Kept]) -> list[Condensation]:
         """One per question."""
-        ...

@@ -15,7 +15,6 @@ class Fingerprinted(Protocol):
 
     def fingerprint(self) -> str:
         """The sha256 of the weights, or `name@revision`; the model is not loaded."""
-        ...
 
 
 @runtime_checkable
@@ -24,7 +23,6 @@ class Loader(Protocol):
 
     def load(self) -> Iterator[Document]:
         """Yield every document; DataError names the file, and the line if there is one."""
-        ...
 
 
 @runtime_checkable
@@ -40,7 +38,6 @@ class Parser(Protocol):
 
     def parse(self, data: bytes, name: str) -> Parsed:
         """The content of the file `name`; DataError if the file cannot be read. Nothing is run and nothing is fetched."""
-        ...
 
 
 @runtime_checkable
@@ -49,7 +46,6 @@ class Redactor(Protocol):
 
     def find(self, text: str) -> Sequence[tuple[int, int, str]]:
         """The values as (start, end, rule) in reading order; they do not overlap."""
-        ...
 
 
 @runtime_checkable
@@ -64,7 +60,6 @@ class IngestionRules(Protocol):
 
     def decide(self, file: SourceFile) -> Decision | None:
         """The decision, or None where it depends on the text and `file.text` is None."""
-        ...
 
 
 @runtime_checkable
@@ -73,7 +68,6 @@ class NoiseFilter(Protocol):
 
     def find(self, documents: Sequence[Document]) -> list[list[tuple[int, int, str]]]:
         """The noise of each document of a corpus as (start, end, rule) in reading order; documents without blocks have none."""
-        ...
 
 
 @runtime_checkable
@@ -82,7 +76,6 @@ class Questions(Protocol):
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
         """Yield every question in file order; DataError names file, line and quote."""
-        ...
 
 
 @runtime_checkable
@@ -91,7 +84,6 @@ class Chunker(Protocol):
 
     def chunk(self, document: Document) -> list[Span]:
         """Spans in reading order (start and end never decrease) that together cover every character but white space."""
-        ...
 
 
 @runtime_checkable
@@ -104,7 +96,6 @@ class PassageText(Protocol):
 
     def texts(self, corpus: Corpus) -> Sequence[str]:
         """One text per chunk, by position, with all words of the chunk."""
-        ...
 
 
 @runtime_checkable
@@ -113,11 +104,9 @@ class Embedder(Protocol):
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of passages, shape (texts, dimensions); each depends on its own text only."""
-        ...
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Vectors of questions, shape (texts, dimensions)."""
-        ...
 
 
 @runtime_checkable
@@ -126,7 +115,6 @@ class TokenOffsets(Protocol):
 
     def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """The characters [start, end) of every token of `text`, in order, without special tokens, nothing cut off."""
-        ...
 
 
 @runtime_checkable
@@ -138,7 +126,6 @@ class Windowed(TokenOffsets, Protocol):
 
         It loads and fetches no model, for a plan calls it. UserError if it is not known yet.
         """
-        ...
 
 
 @runtime_checkable
@@ -147,7 +134,6 @@ class Scaled(Protocol):
 
     def unrelated(self) -> float | None:
         """The cosine below which a question and a passage are not related; None if it is not known."""
-        ...
 
 
 @runtime_checkable
@@ -156,11 +142,9 @@ class Analyser(Protocol):
 
     def number(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
         """The terms of every text of an index as numbers, repeats included, and the terms by their number."""
-        ...
 
     def terms(self, text: str, known: Container[str] | None = None) -> list[str]:
         """The terms of a question to an index with the terms `known`, repeats included; without `known` all terms of a text."""
-        ...
 
 
 class Searcher(Protocol):
@@ -171,7 +155,6 @@ class Searcher(Protocol):
 
         With `allowed` the result is the ranking of all positions without those that are not allowed.
         """
-        ...
 
 
 @runtime_checkable
@@ -182,11 +165,9 @@ class Index(Protocol):
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
         """All data of a search as arrays; row i of either input is the chunk at position i."""
-        ...
 
     def open(self, arrays: Arrays) -> Searcher:
         """Make built arrays searchable."""
-        ...
 
 
 @runtime_checkable
@@ -195,7 +176,6 @@ class Fusion(Protocol):
 
     def fuse(self, rankings: Mapping[str, Rankings], depth: int) -> Rankings:
         """One ranking of those by index name, in the order of the config; no position is added."""
-        ...
 
 
 @runtime_checkable
@@ -204,7 +184,6 @@ class ChecksIndexes(Protocol):
 
     def check(self, names: Sequence[str]) -> None:
         """ConfigError for names of indexes that it cannot fuse."""
-        ...
 
 
 @runtime_checkable
@@ -217,7 +196,6 @@ class Reranker(Protocol):
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> list[list[float]]:
         """A new score for every passage of every query, higher is better; `scores` are the present ones."""
-        ...
 
 
 @runtime_checkable
@@ -229,7 +207,6 @@ class Selector(Protocol):
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
         """Fewer hits (`Rankings.where`), all with new scores (`rescored`), or chunks added to them (`widened`)."""
-        ...
 
 
 @runtime_checkable
@@ -238,8 +215,6 @@ class QuestionSelector(Protocol):
 
     def select_for(self, questions: Sequence[str], rankings: Rankings, corpus: Corpus) -> Rankings:
         """Fewer hits (`Rankings.where`) of each question, at least one where there was one."""
-        ...
 
     def reason(self, question: str, position: int, ranking: Rankings, corpus: Corpus) -> str:
         """Why a hit of the ranking of one question is dropped; empty if it is kept."""
-        ...

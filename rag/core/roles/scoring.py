@@ -47,7 +47,6 @@ class RankingMetric(Protocol):
 
     def score(self, judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.float64]:
         """One value in [0, 1] per question, NaN without gold; `cut[q]` is the last rank that counts."""
-        ...
 
 
 @runtime_checkable
@@ -56,7 +55,6 @@ class AnswerMetric(Protocol):
 
     def measure(self, example: Example, answer: Answer) -> float:
         """A value in [0, 1]; NaN if the metric does not apply."""
-        ...
 
 
 @runtime_checkable
@@ -67,7 +65,6 @@ class AssessedMetric(Protocol):
 
     def assess(self, answer: Answer, assessment: Assessment) -> float:
         """A value in [0, 1]; NaN if the metric does not apply, or if the judge failed."""
-        ...
 
 
 @runtime_checkable
@@ -77,12 +74,9 @@ class Judge(Protocol):
     @property
     def threshold(self) -> float:
         """The support in [0, 1] from which a claim counts as supported."""
-        ...
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case, which depends only on that case. A claim that cannot be judged has a failure."""
-        ...
 
     def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The relevance of each (question, text) in [0, 1]; NaN for a failure."""
-        ...

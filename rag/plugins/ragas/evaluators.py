@@ -32,7 +32,6 @@ class Encoder(Protocol):
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """One row per text."""
-        ...
 
 
 class UnreadableError(ValueError):
