@@ -5,14 +5,14 @@ the other citations support the sentence without it.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from rag.core.assessments import Case, Cited, Spent, Verdict
 from rag.core.roles import Judge
-from rag.core.text.citations import cited_sentences, without_markers
-from rag.core.text.refusals import claims
+from rag.core.text.citations import without_markers
+from rag.core.text.refusals import claiming_sentences
 from rag.core.types import Answer
 
 
@@ -75,7 +75,7 @@ class _Sentence:
 
 def attributed_sentences(judge: Judge, answers: Sequence[Answer]) -> list[tuple[tuple[Cited, ...], Spent]]:
     """For each answer its sentences that make claims, compared with their citations; none if the answer abstains."""
-    rows = [[] if answer.abstained else list(_sentences(answer)) for answer in answers]
+    rows = [[] if answer.abstained else _sentences(answer) for answer in answers]
     citing = [sentence for row in rows for sentence in row if sentence.cites]
     supports = _supports(judge, [(sentence, sentence.cites) for sentence in citing])
     for sentence, support in zip(citing, supports, strict=True):
@@ -112,9 +112,6 @@ def _supports(judge: Judge, asked: Sequence[tuple[_Sentence, Sequence[int]]]) ->
     return supports
 
 
-def _sentences(answer: Answer) -> Iterator[_Sentence]:
-    text = answer.reply.text
-    claiming = set(claims(text)[0])
-    for sentence in cited_sentences(text):
-        if (sentence.start, sentence.end) in claiming:
-            yield _Sentence(answer, sentence.start, sentence.end, sentence.cites(len(answer.contexts)))
+def _sentences(answer: Answer) -> list[_Sentence]:
+    found = claiming_sentences(answer.reply.text)
+    return [_Sentence(answer, one.start, one.end, one.cites(len(answer.contexts))) for one in found]

@@ -7,8 +7,8 @@ from typing import ClassVar, cast
 
 from rag.core.checks import check_choice, check_whole
 from rag.core.errors import ConfigError
-from rag.core.text.citations import CitedSentence, cited_sentences, without_markers
-from rag.core.text.refusals import WORDS, claims, refused
+from rag.core.text.citations import CitedSentence, without_markers
+from rag.core.text.refusals import WORDS, claiming_sentences, refused
 from rag.core.types import Action, Chunk, Finding, Reply, Request
 
 
@@ -61,9 +61,7 @@ class SentenceCheck(ReplyCheck):
         """The claims of a reply. Questions, headings, refusals and sentences that end in a colon are none."""
         if refused(reply, self.refusal, [chunk.text for chunk in request.contexts]):
             return []
-        claimed = set(claims(reply)[0])
-        sentences = (sentence for sentence in cited_sentences(reply) if (sentence.start, sentence.end) in claimed)
-        return [sentence for sentence in sentences if self._is_long(reply[sentence.start : sentence.end])]
+        return [sentence for sentence in claiming_sentences(reply) if self._is_long(reply[sentence.start : sentence.end])]
 
     def _is_long(self, sentence: str) -> bool:
         bare = without_markers(sentence).rstrip("\"'”’)*_ ")

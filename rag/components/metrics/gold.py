@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rag.core.errors import ConfigError
-from rag.core.text.citations import CitedSentence, cited_sentences
-from rag.core.text.refusals import claims
+from rag.core.text.refusals import claiming_sentences
 from rag.core.types import Answer, Evidence, Example, Place, Span, spans_of
 
 
@@ -54,9 +53,7 @@ class Grounds:
     @cached_property
     def cited(self) -> list[tuple[int, ...]]:
         """The numbers of the contexts that each claiming sentence of the reply cites."""
-        claimed = set(claims(self.answer.reply.text)[0])
-        sentences: list[CitedSentence] = cited_sentences(self.answer.reply.text)
-        return [one.cites(len(self.answer.contexts)) for one in sentences if (one.start, one.end) in claimed]
+        return [one.cites(len(self.answer.contexts)) for one in claiming_sentences(self.answer.reply.text)]
 
     @cached_property
     def good(self) -> frozenset[int]:

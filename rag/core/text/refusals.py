@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from rag.core.errors import ConfigError
-from rag.core.text.citations import cited_sentences, without_markers
+from rag.core.text.citations import CitedSentence, cited_sentences, without_markers
 from rag.core.text.sentences import Piece
 
 ASSERTS = re.compile(r"\w")
@@ -60,8 +60,14 @@ SAYING_NOTHING = refusals()
 
 def claims(text: str, abstentions: Sequence[re.Pattern[str]] = SAYING_NOTHING) -> tuple[list[Piece], bool]:
     """The claims of a text as [start, end), and whether it abstains: it has no words, or only refusals."""
-    spans, declined = _divided(text, lambda sentence: any(pattern.search(sentence) for pattern in abstentions))
+    claiming, declined = _divided(text, lambda sentence: any(pattern.search(sentence) for pattern in abstentions))
+    spans = [(sentence.start, sentence.end) for sentence in claiming]
     return spans, not ASSERTS.search(text) or (declined and not spans)
+
+
+def claiming_sentences(text: str) -> list[CitedSentence]:
+    """The sentences of a text that make claims, with their markers."""
+    return _divided(text, lambda sentence: any(pattern.search(sentence) for pattern in SAYING_NOTHING))[0]
 
 
 def declines(text: str) -> bool:
@@ -84,20 +90,20 @@ def refused(text: str, refusal: str = "", contexts: Sequence[str] = ()) -> bool:
         return matches and not any(" ".join(sentence.split()) in context for context in read)
 
     plain = without_markers(text)
-    spans, declined = _divided(plain, declines)
-    return not ASSERTS.search(plain) or _words(plain) in known or (declined and not spans)
+    claiming, declined = _divided(plain, declines)
+    return not ASSERTS.search(plain) or _words(plain) in known or (declined and not claiming)
 
 
-def _divided(text: str, declines: Callable[[str], bool]) -> tuple[list[Piece], bool]:
+def _divided(text: str, declines: Callable[[str], bool]) -> tuple[list[CitedSentence], bool]:
     """The sentences with claims, and whether one of the others declines; questions do neither."""
-    spans, declined = list[Piece](), False
+    claiming, declined = list[CitedSentence](), False
     for sentence in cited_sentences(text):
         words = without_markers(text[sentence.start : sentence.end])
         if declines(words):
             declined = True
         elif words.rstrip("\"'”’)*_ ")[-1:] != "?" and ASSERTS.search(words):
-            spans.append((sentence.start, sentence.end))
-    return spans, declined
+            claiming.append(sentence)
+    return claiming, declined
 
 
 def _words(text: str) -> tuple[str, ...]:
