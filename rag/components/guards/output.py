@@ -10,6 +10,7 @@ from typing import Any, cast
 from rag.components.guards.patterns import compiled
 from rag.components.guards.views import ENTITY
 from rag.core.checks import check_choice, check_whole
+from rag.core.text.edits import Cut, Edited
 from rag.core.types import Action, Finding, Reply, Request
 
 Held = frozenset[str]
@@ -126,7 +127,7 @@ class OutputGuard:
         held = self._held(request)
         places = self._places(text, held, len(request.contexts))
         findings = [self._finding(place) for place in places]
-        left = _cut(text, [finding for finding in findings if finding.action == "remove"])
+        left = Edited.of(text, [Cut(finding.start, finding.end) for finding in findings if finding.action == "remove"]).text
         if left != text and any(new.kind in LOADED for new in self._places(left, held, len(request.contexts))):
             findings.append(Finding("output", SAYS["again"], "refuse", 0, 0, len(text)))
         elif self._hides(left, held):
@@ -169,7 +170,8 @@ class OutputGuard:
     def _strange(self, text: str, held: Held) -> Iterator[Place]:
         """Unknown bare addresses. Targets of links are left out, and an address ends where a link ends."""
         links = self.patterns["link"].finditer(text) if "link" in self.patterns else ()
-        for match in self.patterns["url"].finditer(_blank(text, [link.span(2) for link in links])):
+        blanks = [Cut(link.start(2), link.end(2), " " * len(link[2])) for link in links]
+        for match in self.patterns["url"].finditer(Edited.of(text, blanks).text):
             if not is_held(match.group(0), held):
                 yield Place("url", match.start(), match.start() + len(whole(match.group(0))))
 
@@ -186,19 +188,6 @@ def _leads_to(match: Any, group: int, held: Held) -> bool:
     text, start, end = match.string, match.start(group), match.end(group)
     ends = ">" if text[start - 1 : start] == "<" else " \t\n)"
     return is_held(match.group(group), held) and (end == len(text) or text[end] in ends)
-
-
-def _cut(text: str, findings: Sequence[Finding]) -> str:
-    """A text without the places of findings that do not overlap."""
-    starts, ends = [finding.start for finding in findings], [finding.end for finding in findings]
-    return "".join(text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True))
-
-
-def _blank(text: str, places: Sequence[tuple[int, int]]) -> str:
-    """A text with blanks in places that do not overlap."""
-    kept = zip([0, *(end for _, end in places)], [*(start for start, _ in places), len(text)], strict=True)
-    blanks = [*(" " * (end - start) for start, end in places), ""]
-    return "".join(text[start:end] + blank for (start, end), blank in zip(kept, blanks, strict=True))
 
 
 WORD = re.compile(r"\w+")
