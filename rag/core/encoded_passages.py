@@ -12,26 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.errors import DataError
+from rag.core.roles.retrieving import Embedder, TokenOffsets
 from rag.core.types import Arrays, Vectors
 
 TokenRows = NDArray[np.int8]
 """The token vectors of a text, shape (tokens, dimensions)."""
 
 
-class TokenEncoder(Protocol):
+class TokenEncoder(Embedder, TokenOffsets, Protocol):
     """An embedder with token vectors."""
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One row per text."""
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """One row per question."""
 
     def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """One array of shape (tokens, dimensions) per text, rows of length 1, without special tokens."""
-
-    def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        """The characters [start, end) of every token."""
 
 
 def rounded(vectors: NDArray[np.float32]) -> TokenRows:

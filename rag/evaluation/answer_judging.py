@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from rag.core.assessments import REFERENCE, Assessment, Case, Spent, Verdict
-from rag.core.roles import Judge
+from rag.core.roles import AnswerMetric, Judge
 from rag.core.text.citations import without_markers
 from rag.core.types import Answer, Example
 from rag.evaluation.attribution import attributed_sentences, found_relevant, judged, related
@@ -67,11 +67,8 @@ def counted(assessments: Sequence[Assessment], answers: Sequence[Answer | None],
 
 
 @runtime_checkable
-class AskingMetric(Protocol):
+class AskingMetric(AnswerMetric, Protocol):
     """An answer metric with a model of its own; NaN where `applies` is true means that the model failed."""
-
-    def measure(self, example: Example, answer: Answer) -> float:
-        """The score, as of any answer metric."""
 
     def applies(self, example: Example, answer: Answer) -> bool:
         """True if the model is asked about this answer."""

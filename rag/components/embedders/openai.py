@@ -107,26 +107,19 @@ class OpenAiEmbedder:
         return connected(self._url(), self._key(), self.timeout, self.retries, self.batch_size * LONGEST_VECTOR)
 
     def _request(self, texts: list[str]) -> Vectors:
-        from openai import OpenAIError, omit
+        from rag.core.models.endpoint import json_of
 
-        from rag.core.models.endpoint import explained
-
-        client = self._client
-        try:
-            reply = client.embeddings.create(
-                model=self.model, input=texts, dimensions=self.dimensions or omit, encoding_format="float"
-            )
-        except (OpenAIError, ValueError, OverflowError, RecursionError) as error:
-            keys = dict.fromkeys((401, 403), f"check the key in {self.api_key_env}")
-            raise explained(error, self.address, client.api_key, keys) from None  # a server may repeat the key in its message
-        return self._checked(reply, len(texts))
+        body = {"model": self.model, "input": texts, "encoding_format": "float"}
+        shorter = {"dimensions": self.dimensions} if self.dimensions else {}
+        keys = dict.fromkeys((401, 403), f"check the key in {self.api_key_env}")
+        return self._checked(json_of(self._client, self.address, "/embeddings", body | shorter, keys), len(texts))
 
     def _checked(self, reply: Any, expected: int) -> Vectors:
         try:
-            rows = sorted(reply.data, key=lambda row: row.index)
-            numbers = [row.index for row in rows]
-            vectors = np.array([row.embedding for row in rows], np.float32)
-        except (AttributeError, TypeError, ValueError) as error:
+            rows = sorted(reply["data"], key=lambda row: row["index"])
+            numbers = [row["index"] for row in rows]
+            vectors = np.array([row["embedding"] for row in rows], np.float32)
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
             raise self._invalid("something that is not a list of vectors of one length") from error
         if numbers != list(range(expected)):
             raise self._invalid(f"{len(numbers)} vectors for {expected} texts, or with other numbers")

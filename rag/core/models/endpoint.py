@@ -61,7 +61,7 @@ def explained(error: Exception, address: str, key: str, remedies: Mapping[int, s
     message = " ".join(f"{error} {error.__cause__ or ''}".split())
     message = (message if key == NO_KEY else message.replace(key, "<key>"))[:300]
     status = getattr(error, "status_code", None)
-    other = "check the request" if status else "check that the server runs and answers in time"
+    other = "check the request" if status else "check base_url, and that the server runs and answers in time"
     return ServiceError(address, f"{type(error).__name__}: {message}", {**REMEDIES, **remedies}.get(status or 0, other))
 
 

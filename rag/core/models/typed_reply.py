@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, TypeVar
 
-from rag.core.adapters import records_from
+from rag.core.adapters import records_from, without_repeats
 from rag.core.assessments import Spent
 from rag.core.models.chat import Given, ask, spent
 from rag.core.models.thoughts import split_thoughts
@@ -139,16 +139,8 @@ def ask_typed(
     return asked
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"holds the key {next(key for key in keys if keys.count(key) > 1)!r} twice")
-    return found
-
-
 def _refused(constant: str) -> Any:
     raise ValueError(f"holds {constant}")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refused, object_pairs_hook=_without_repeats)
+_DECODER = json.JSONDecoder(parse_constant=_refused, object_pairs_hook=without_repeats)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rag.core.adapters import without_repeats
 from rag.core.errors import DataError, UserError, closest, together
 from rag.core.redaction import without_secrets
 from rag.documents.folder.files import gathered, read_lines
@@ -92,7 +93,7 @@ def parse_row(text: str, where: str) -> Row:
 def parse_json(text: str, where: str) -> Any:
     """A JSON text as Python values; DataError for text that UTF-8 cannot encode (half a surrogate pair)."""
     try:
-        value = json.loads(text, object_pairs_hook=_without_repeats)
+        value = json.loads(text, object_pairs_hook=without_repeats)
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
@@ -113,11 +114,3 @@ def shortened(text: str, width: int = 60) -> str:
     """A text without secrets, short enough for a message, on one line."""
     text = " ".join(without_secrets(text)[: 4 * width].split())
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
-    return fields

@@ -11,27 +11,21 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from rag.core.assessments import Spent
-from rag.core.errors import MissingExtraError, UserError, required
-from rag.core.roles import Generator
-from rag.core.types import Message, Query, Request, Vectors
+from rag.core.errors import MissingExtraError, UserError
+from rag.core.models.typed_reply import Typed, ask_typed, json_object
+from rag.core.roles import Embedder, Generator
+from rag.core.types import Message, Query, Request
 
 Form = TypeVar("Form")
 GREATEST: Mapping[str, int] = {"verdict": 1, "attributed": 1, "noncommittal": 1, "rating": 2}
 """Fields that ragas accepts with any whole number, though it computes with one from 0 up to this."""
-
-
 ASKED = '"statements": ['
 """The beginning of the statements in a request for verdicts; its last place, because texts in JSON have other quotes."""
-
-
-class Encoder(Protocol):
-    """An embedder, without documents."""
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """One row per text."""
 
 
 class UnreadableError(ValueError):
@@ -57,21 +51,14 @@ class Model:
     def generate(self, prompt: str, response_model: Callable[..., Form]) -> Form:
         """The reply in the form of the metric; UnreadableError if no reply fits."""
         sample = self._asked[prompt] = self._asked.get(prompt, -1) + 1
-        messages: tuple[Message, ...] = (Message("user", prompt),)
-        problem = ""
-        for _ in range(self.attempts):
-            (reply,) = self.generator.generate([Request(Query("ragas", ""), (), messages, sample=sample)])
-            self.spent += Spent(reply.prompt_tokens + reply.completion_tokens, reply.cost)
-            if reply.failure:
-                raise self._given_up(reply.failure)
-            try:
-                form: Form = self._read(prompt, reply.text, response_model)
-                return form
-            except ValueError as error:
-                problem = str(error).splitlines()[0]
-            correction = Message("user", self.again.replace("{problem}", problem))
-            messages = (*messages, Message("assistant", reply.text), correction)
-        raise self._given_up(f"the reply cannot be read: {problem}")
+        request = Request(Query("ragas", ""), (), (Message("user", prompt),), sample=sample)
+        asked = Typed[Form](request, lambda reply: self._read(prompt, reply, response_model))
+        ask_typed(self.generator, [asked], self.attempts, self.again, falls_back=False)
+        self.spent += asked.spent
+        if asked.value is None:
+            self.unread = asked.wrong
+            raise UnreadableError(asked.wrong)
+        return asked.value
 
     async def agenerate(self, prompt: str, response_model: Callable[..., Form]) -> Form:
         """As `generate`, in a thread, so that other requests continue."""
@@ -81,21 +68,17 @@ class Model:
             self.broken = error  # Some metrics of ragas catch everything.
             raise
 
-    def _given_up(self, why: str) -> UnreadableError:
-        self.unread = why
-        return UnreadableError(why)
-
     def _read(self, prompt: str, text: str, form: Any) -> Any:
-        start, stop = text.find("{"), text.rfind("}")
-        if start < 0 or stop < start:
-            raise ValueError("it holds no JSON object")
-        parsed = form.model_validate_json(text[start : stop + 1])
+        try:
+            parsed = form.model_validate(json_object(text))
+        except ValidationError as error:
+            raise ValueError(f"has another form: {str(error).splitlines()[0]}") from error
         fields = parsed.model_dump()
         self._check(fields)
         if "statements" in fields and "verdict" in str(form.model_json_schema()):
             asked, found = prompt.rindex(ASKED) + len(ASKED) - 1, len(fields["statements"])
             if found != (count := len(json.JSONDecoder().raw_decode(prompt, asked)[0])):
-                raise ValueError(f"it speaks of {found} statements, not of {count}")
+                raise ValueError(f"speaks of {found} statements, not of {count}")
         return parsed
 
     def _check(self, fields: Mapping[str, Any]) -> None:
@@ -103,16 +86,16 @@ class Model:
         rows = [fields, *(row for part in fields.values() if isinstance(part, list) for row in part if isinstance(row, dict))]
         for name, value in (item for row in rows for item in row.items()):
             if name in GREATEST and not 0 <= value <= GREATEST[name]:
-                raise ValueError(f"{name} is {value}, which is no whole number from 0 to {GREATEST[name]}")
+                raise ValueError(f"gives the {name} {value}, which is no whole number from 0 to {GREATEST[name]}")
             if name == "question" and not value.strip():
-                raise ValueError("the question is empty")
+                raise ValueError("gives an empty question")
 
 
 @dataclass(frozen=True)
 class Vectoriser:
     """An embedder of ragas."""
 
-    encoder: Encoder
+    encoder: Embedder
 
     def embed_text(self, text: str) -> list[float]:
         """The vector of a text."""
@@ -125,11 +108,6 @@ class Vectoriser:
     async def aembed_texts(self, texts: Sequence[str]) -> list[list[float]]:
         """The vectors of several texts."""
         return [self.embed_text(text) for text in texts]
-
-
-def check_installed(where: str) -> None:
-    """MissingExtraError at `where` if ragas is not installed; nothing is imported."""
-    required(where, "ragas")
 
 
 def metrics(where: str) -> Any:

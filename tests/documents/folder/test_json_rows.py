@@ -18,7 +18,7 @@ def test_fields_are_read_by_type() -> None:
         ("[1]", "not a JSON object"),
         ("null", "not a JSON object"),
         ("[" * 100_000, "is not valid JSON"),
-        ('{"a": 1, "a": 2}', "'a' occurs twice"),
+        ('{"a": 1, "a": 2}', "holds the key 'a' twice"),
         ('{"a": "\\ud800"}', "not part of a pair"),
     ],
 )

@@ -86,8 +86,8 @@ def test_what_cannot_be_read_is_asked_again_and_then_a_failure() -> None:
     case = Case("The door is red.", CONTEXTS)
     (verdict,) = judge(generator).judge([case])
     assert (verdict.failures, math.isnan(verdict.faithfulness)) == (1, True)
-    assert verdict.claims[0].failure.startswith("the reply cannot be read: 1 validation error")
-    assert [message.content for message in generator.seen[1].messages[1:]] == ["I think so.", "No: it holds no JSON object"]
+    assert verdict.claims[0].failure.startswith("the reply has another form: 1 validation error")
+    assert [message.content for message in generator.seen[1].messages[1:]] == ["I think so.", "No: holds no JSON object"]
     assert judge(Scripted("I think so.")).judge([case])[0].faithfulness == 1
 
 
@@ -112,17 +112,17 @@ CUT = json.dumps({"statements": ["One.", "Two.", "Three."]})
 @pytest.mark.parametrize(
     ("reply", "wrong"),
     [
-        (verdicts(1), "it speaks of 1 statements, not of 3"),
-        (verdicts(), "it speaks of 0 statements, not of 3"),
-        (verdicts(0, 2, 1), "verdict is 2, which is no whole number from 0 to 1"),
-        (verdicts(0, -1, 1), "verdict is -1, which is no whole number from 0 to 1"),
-        (verdicts(0, math.nan, 1), "1 validation error"),
+        (verdicts(1), "the reply speaks of 1 statements, not of 3"),
+        (verdicts(), "the reply speaks of 0 statements, not of 3"),
+        (verdicts(0, 2, 1), "the reply gives the verdict 2, which is no whole number from 0 to 1"),
+        (verdicts(0, -1, 1), "the reply gives the verdict -1, which is no whole number from 0 to 1"),
+        (verdicts(0, math.nan, 1), "the reply holds NaN"),
     ],
 )
 def test_verdicts_that_do_not_fit_the_statements_are_asked_for_again_and_then_a_failure(reply: str, wrong: str) -> None:
     case = Case("The door is red.", CONTEXTS)
     (verdict,) = judge(Scripted(CUT, reply, reply)).judge([case])
-    assert verdict.claims[0].failure.startswith(f"the reply cannot be read: {wrong}")
+    assert verdict.claims[0].failure.startswith(wrong)
     right = f"```json\n{verdicts(1, 0, True)}\n```"
     assert judge(Scripted(CUT, reply, right)).judge([case])[0].faithfulness == pytest.approx(2 / 3)
 

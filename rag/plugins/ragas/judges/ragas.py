@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 from rag.components.judges.claim_judge import ModelJudge
 from rag.core.assessments import Case, Claim, Spent, Verdict
 from rag.core.checks import check_whole
-from rag.core.errors import ConfigError
+from rag.core.errors import ConfigError, required
 from rag.core.models.pinned import readable
-from rag.core.roles import fingerprint
+from rag.core.roles import Embedder, fingerprint
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims
 from rag.plugins.ragas import evaluators
-from rag.plugins.ragas.evaluators import Encoder, Measured, Model, Vectoriser
+from rag.plugins.ragas.evaluators import Measured, Model, Vectoriser
 
 WHERE = "judge"
 
@@ -27,7 +27,7 @@ class RagasJudge(ModelJudge):
     ragas refuses. A text without contexts has the support 0.
     """
 
-    encoder: Encoder
+    encoder: Embedder
     unasked: str
     questions: int = 3
     concurrency: int = 4
@@ -39,7 +39,7 @@ class RagasJudge(ModelJudge):
         check_whole("judge.runtime.concurrency", self.concurrency, 1)
         if not self.unasked.strip():
             raise ConfigError("judge.unasked", "is empty", "any question, because ragas refuses an empty one")
-        evaluators.check_installed(WHERE)
+        required(WHERE, "ragas")
 
     def fingerprint(self) -> str:
         """The fingerprints of the generator and the encoder."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from rag.core.checks import check_whole
+from rag.core.errors import required
 from rag.core.models.pinned import readable
 from rag.core.roles import Generator
 from rag.core.text.citations import without_markers
@@ -40,7 +41,7 @@ class RagasContext:
 
     def __post_init__(self) -> None:
         check_whole(f"{self._where}.attempts", self.attempts, 1)
-        evaluators.check_installed(self._where)
+        required(self._where, "ragas")
 
     @property
     def _where(self) -> str:
