@@ -1,20 +1,12 @@
 """One form of figures and intervals, and the places that print it."""
 
 import math
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from rag.analysis.gate.decide import Row
-from rag.analysis.gate.finding import FAIL
-from rag.analysis.gate.verdict_files import sentence
 from rag.core.figures import amount, brackets, figure, interval, with_interval
 from rag.evaluation.statistics.agreement import Estimate
-from rag.evaluation.statistics.effects import Effects, Interaction
-from rag.execution.judges.judge_report import Corrected
 from rag.execution.sweep.selection import Mean
-from rag.execution.sweep.wins import Place, Standing
 from rag.reporting.terminal.output import dimmed
 
 NAN = math.nan
@@ -50,16 +42,3 @@ def test_an_interval() -> None:
     assert with_interval(Estimate(0.5, 0.4, 0.6)) == ".500 [.400, .600]"
     assert dimmed(".500 [.400, .600]") == ".500 [dim]\\[.400, .600][/dim]"
     assert [amount(1, "box", "boxes"), amount(1200, "box", "boxes"), amount(0, "trial")] == ["1 box", "1,200 boxes", "0 trials"]
-
-
-def test_reports_wins_effects_gates_and_judges_print_alike() -> None:
-    row = Row("m", "", 0.03, 9, 9, 0.5, 0.25, -0.25, -0.5, -0.01, FAIL, "worse")
-    assert sentence(row) == "-.250 [-.500, -.010]: worse"
-    place = Place("m", "kind=a", 0.5, "other", 0.25, 0.01, 0.5)
-    assert Standing("one", (place,), (), 1, {}).sentence == "one: best in m (a) .500, +.250 [.010, .500] before other."
-    card: Any = SimpleNamespace(texts=9, data="labels")
-    people = Corrected("t", 12, 0.9, Estimate(0.841, 0.8, 0.87), card).sentence
-    assert "people would call .841 [.800, .870] supported" in people
-    assert people.endswith("the judge says .900")
-    pair = Interaction("a", "x", "b", "y", 0.1, NAN, NAN, 0.01)
-    assert Effects.from_json(Effects((), (pair,), 1, "s").to_json()).to_json() == Effects((), (pair,), 1, "s").to_json()

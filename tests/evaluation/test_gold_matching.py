@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -236,53 +235,12 @@ def value(metric: RankingMetric, judged: Judged, cut: int) -> float:
     return float(metric.score(judged, np.array([cut]))[0])
 
 
-OVERLAPPING = Corpus.of([Document("d", text(100))], [Span("d", 0, 20), Span("d", 5, 25), Span("d", 10, 30)])
-HALVES = Corpus.of([Document("d", text(100))], [Span("d", 0, 55), Span("d", 0, 54)])
-
-
-@pytest.mark.parametrize(
-    ("groups", "given", "expected"),
-    [
-        # [15, 45) is 5 + 20 + 5 characters of three chunks: 10 of 30 after two hits, all after three.
-        ([spans((15, 45))], {"order": [0, 2, 1]}, {"group_ranks": [3]}),
-        # 0.55 * 100 is 55.00000000000001 in binary, and 55 characters are enough.
-        ([spans((0, 100))], {"order": [1], "coverage": 0.55, "corpus": HALVES}, {"group_ranks": [1]}),
-        ([spans((0, 100))], {"order": [0], "coverage": 0.55, "corpus": HALVES}, {"group_ranks": [0]}),
-        # A character of overlapping chunks counts once as seen, and each time as read.
-        (
-            [spans((8, 28))],
-            {"order": [0, 1, 2], "corpus": OVERLAPPING},
-            {"chars_seen": [20, 25, 30], "chars_read": [20, 40, 60], "gold_seen": [12, 17, 20]},
-        ),
-        # Both alternatives of the first group are found whole: the first is the gold, 20 characters and not 40.
-        (
-            [spans((80, 100), (20, 40)), spans((60, 80))],
-            {"order": [1, 4]},
-            {"group_ranks": [1, 0], "gold_chars": 40, "gold_seen": [0, 20]},
-        ),
-        # The alternative that is covered best is the gold; gold of two groups counts once.
-        ([spans((80, 100), (20, 30))], {"order": [1]}, {"gold_chars": 10, "gold_seen": [10]}),
-        # Of [15, 45): 5 of chunk 0, all of chunk 1, 5 of chunk 2, none of chunk 3 and of another document.
-        ([spans((15, 45))], {"order": [0, 1, 2, 3, 6]}, {"relevant": [0, 1, 0, 0, 0], "judged": [0, 1, 0, 0, 0]}),
-        # Any chunk of a whole document satisfies its group; with a whole document there are no gold characters.
-        (
-            [Evidence(("e",)), spans((20, 40))],
-            {"order": [3, 7, 8, 1]},
-            {"group_ranks": [2, 4], "relevant": [0, 1, 1, 1], "items": 4, "gold_chars": 0},
-        ),
-        # A group without a grade is not gold; its place is judged, and the rest of its document is not.
-        (
-            [spans((0, 20), grade=0), Evidence((Span("e", 0, 20),))],
-            {"order": [0, 5, 1]},
-            {"group_ranks": [2], "relevant": [0, 1, 0], "judged": [1, 1, 0]},
-        ),
-        # Gold outside the corpus is gold that no ranking finds.
-        ([Evidence((Span("gone", 5, 15),)), spans((0, 20))], {"order": [0]}, {"group_ranks": [0, 1], "gold_chars": 30}),
-    ],
-)
-def test_values_by_hand(groups: list[Evidence], given: dict[str, Any], expected: dict[str, Any]) -> None:
-    judged = world(*groups, **given)
-    assert {name: getattr(judged, name)[0].tolist() for name in expected} == expected
+def test_a_share_is_of_whole_characters_and_of_the_shorter_of_span_and_chunk() -> None:
+    """0.55 * 100 is 55.00000000000001 in binary, and 55 characters are enough."""
+    halves = Corpus.of([Document("d", text(100))], [Span("d", 0, 54), Span("d", 0, 55)])
+    found = [world(spans((0, 100)), order=[place], coverage=0.55, corpus=halves) for place in (0, 1)]
+    assert [judged.group_ranks.tolist() for judged in found] == [[[0]], [[1]]]
+    assert world(spans((10, 70)), order=[0]).relevant.tolist() == [[True]], "ten of 20 characters, and of 60"
 
 
 def test_one_chunk_for_two_groups_scores_at_most_1() -> None:

@@ -1,15 +1,12 @@
 """The laws of chunkers that keep structure, over random Markdown and parameters, with every passage that writes headers."""
 
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.choices import build
 
 from rag.components.chunkers.markdown import MarkdownChunker
-from rag.core.text.tables import tables
 from rag.core.types import Document
 from rag.testing.retrieval import check_chunks
 from rag.testing.structure import check_structure
@@ -79,15 +76,3 @@ def test_laws(text: str, values: dict[str, Any], passage: str) -> None:
     chunker = MarkdownChunker(**values | {"overlap": min(values["overlap"], values["size"] - 1)})
     check_chunks(chunker, Document("d", text))
     check_structure(chunker, build("passage", passage), Document("d", text), chunker.size)
-
-
-@pytest.mark.parametrize("choice", ["markdown", "table_rows", "table_whole"])
-def test_laws_of_the_choices_on_the_handbook(choice: str) -> None:
-    chunker, passage = build("chunker", choice, size=400), build("passage", "titled")
-    for path in sorted((Path(__file__).parents[3] / "datasets" / "handbook" / "documents").rglob("*.*")):
-        document = Document(path.name, path.read_text("utf-8"))
-        check_chunks(chunker, document)
-        check_structure(chunker, passage, document, 400)
-        whole = tables(document.text) if choice == "table_whole" else ()
-        spans = chunker.chunk(document)
-        assert all(any(span.start <= table.part.start and table.part.end <= span.end for span in spans) for table in whole)

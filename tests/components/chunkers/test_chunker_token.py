@@ -6,12 +6,9 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.choices import build, node
 
 from rag.components.chunkers.token import TokenChunker
-from rag.components.passages.plain import PlainText
 from rag.core.types import Document, Span
-from rag.pipeline.search.unread_text import expected
 
 
 class ByteTokens:
@@ -104,18 +101,3 @@ def test_neighbours_share_at_most_the_overlap(text: str, target: int, overlap: i
     for before, after in pairwise(spans):
         if after.start < before.end:
             assert touching(embedder, text, Span("d", after.start, before.end)) <= overlap
-
-
-def test_windows_read_every_token_of_chunks_of_800() -> None:
-    windows, chunker = (
-        build("embedder", "minilm_windows"),
-        build("chunker", "token_800", embedder=node("embedder", "minilm_windows")),
-    )
-    document = Document("d", "The ferry to Holm leaves at seven. " * 400)
-    spans = chunker.chunk(document)
-    sizes = [len(windows.token_offsets(document.text[span.start : span.end])) for span in spans]
-    assert all(512 <= size <= 1024 for size in sizes[:-1])
-    shared = [len(windows.token_offsets(document.text[after.start : before.end])) for before, after in pairwise(spans)]
-    assert all(112 <= size <= 128 for size in shared)
-    assert expected(windows, chunker, PlainText(), [document]) == 0
-    assert expected(build("embedder", "minilm"), chunker, PlainText(), [document]) > 0.5  # type: ignore[operator]

@@ -10,7 +10,6 @@ import pytest
 
 from rag.components.embedders import minilm
 from rag.components.embedders.minilm import MiniLmEmbedder, MiniLmInt8Embedder
-from rag.components.embedders.windows import WindowsEmbedder
 from rag.core.errors import ConfigError
 from rag.core.models.bert import built, opened
 from rag.core.models.tokenizers import minilm_folder
@@ -34,16 +33,6 @@ def test_equals_sentence_transformers(embedder: MiniLmEmbedder) -> None:
 
     oracle = SentenceTransformer(str(minilm_folder()), device="cpu", local_files_only=True)
     assert np.abs(embedder.embed_documents(TEXTS) - oracle.encode(TEXTS)).max() <= 1e-5
-
-
-def test_windows_read_the_text_behind_the_first_one(embedder: MiniLmEmbedder) -> None:
-    long = "The boiler in the east wing is serviced in October. " * 30
-    texts = [long + "Annual leave is 25 days.", long]
-    cut = embedder.embed_documents(texts)
-    assert np.array_equal(*cut)
-    question = embedder.embed_queries(["How many days of annual leave do I have?"])[0]
-    with_leave, without = WindowsEmbedder(embedder).embed_documents(texts)
-    assert question @ with_leave > question @ without + 0.05
 
 
 def test_token_vectors_have_length_one_and_no_special_tokens(embedder: MiniLmEmbedder) -> None:

@@ -35,12 +35,6 @@ def test_prefixes_are_added_before_texts(tiny_model: Path) -> None:
     assert np.array_equal(own.embed_documents(["a b"]), plain.embed_documents(["a b"]))
 
 
-def test_offsets_are_those_of_the_model(tiny_model: Path) -> None:
-    embedder = SentenceTransformerEmbedder(str(tiny_model))
-    assert embedder.token_offsets("Leave day") == [(0, 5), (6, 7), (7, 8), (8, 9)]
-    assert len(embedder.token_offsets("leave " * 300)) == 300
-
-
 @pytest.mark.parametrize(("prefix", "taken"), [("", 0), ("days ", 1), (None, 2)])
 def test_the_window_is_that_of_the_library(tiny_model: Path, tmp_path: Path, prefix: str | None, taken: int) -> None:
     from sentence_transformers import SentenceTransformer

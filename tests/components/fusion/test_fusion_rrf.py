@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.fusion.rrf import ReciprocalRankFusion
+from rag.components.fusion.weighted import WeightedFusion
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 
@@ -35,8 +36,8 @@ def test_sums_over_dicts(lists: list[list[list[int]]]) -> None:
         assert dict(fused.row(question)) == pytest.approx(sums, abs=1e-6)
 
 
-def test_one_weight_per_index() -> None:
-    fusion = ReciprocalRankFusion(weights=[1, 2, 3])
+@pytest.mark.parametrize("fusion", [ReciprocalRankFusion(weights=[1, 2, 3]), WeightedFusion([0.5, 0.2, 0.3])])
+def test_one_weight_per_index(fusion: ReciprocalRankFusion | WeightedFusion) -> None:
     with pytest.raises(ConfigError, match=r"3 weights for 2 indexes \(bm25s, dense\)"):
         fusion.check(["bm25s", "dense"])
     with pytest.raises(ConfigError, match="3 weights for 2 indexes"):

@@ -7,12 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.fusion.weighted import NORMALISATIONS, WeightedFusion
-from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
-
-DENSE = Rankings.pack([[(3, 0.9), (4, 0.5), (7, 0.4)]])
 
 
 def normalised(row: dict[int, float], how: str) -> tuple[dict[int, float], float]:
@@ -50,10 +47,3 @@ def test_sums_over_dicts(questions: list[tuple[dict[int, float], ...]], how: str
             for place in found
         }
         assert dict(fused.row(question)) == pytest.approx(expected, abs=1e-6)
-
-
-def test_one_weight_per_index() -> None:
-    with pytest.raises(ConfigError, match=r"2 weights for 3 indexes \(bm25, bm25s, dense\)"):
-        WeightedFusion().check(["bm25", "bm25s", "dense"])
-    with pytest.raises(ConfigError, match=r"2 weights for 1 indexes \(dense\)"):
-        WeightedFusion().fuse({"dense": DENSE}, 10)

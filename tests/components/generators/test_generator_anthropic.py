@@ -97,14 +97,6 @@ def test_tokens_in_a_cache_are_tokens_of_the_prompt(script: Script) -> None:
     assert streamed(generator(script))[1].prompt_tokens == 23
 
 
-def test_errors_name_the_remedy_and_no_key(script: Script) -> None:
-    said = {"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key sk-ant-4711"}}
-    script.steps = [send(401, said)]
-    wrong = failure(generator(script))
-    assert "invalid x-api-key ***" in wrong.what
-    assert "api_key_env" in wrong.remedy
-
-
 def test_one_request_that_is_too_long_or_refused_fails_alone(script: Script) -> None:
     too_long = {"type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000 maximum"}
     script.steps = [send(400, {"type": "error", "error": too_long}), claude("I", stop="refusal"), claude("", stop="max_tokens")]

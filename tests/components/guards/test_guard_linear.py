@@ -33,10 +33,6 @@ def steps(run: Run, text: str) -> int:
     return count
 
 
-def test_steps_tell_a_quadratic_search() -> None:
-    assert growth(lambda text: [None for _ in text for _ in text[::50]], "abc", LENGTH, steps) > 2 * GROWTH
-
-
 @pytest.mark.parametrize("piece", READ)
 def test_a_scan_grows_with_the_text(piece: str) -> None:
     assert growth(scan(), piece, LENGTH, steps) < GROWTH

@@ -64,11 +64,3 @@ def test_many_questions_are_searched_in_blocks(postings: Postings, monkeypatch: 
     monkeypatch.setattr("rag.components.indexes.terms.BLOCK", 8)
     parts = searcher.search(texts, None, 3)
     assert (parts.positions.tolist(), parts.scores.tolist()) == (whole.positions.tolist(), whole.scores.tolist())
-
-
-def test_terms_travel_as_json_bytes(postings: Postings) -> None:
-    one = Postings(("é", '"', "日本"), postings.starts, postings.chunks, postings.weights, postings.absent, 4)
-    arrays = one.arrays()
-    assert arrays["terms"].dtype == np.uint8
-    assert arrays["terms"].tobytes().decode("utf-8") == '["é", "\\"", "日本"]'
-    assert Postings.of(arrays, "index").terms == one.terms

@@ -40,19 +40,14 @@ def test_claims_are_numbered_and_filled_in_literally() -> None:
     assert verdict.faithfulness == 0.5
 
 
-def test_what_cannot_be_read_is_asked_again_and_then_counted() -> None:
-    (verdict,) = judge(script_of("I think so.", rows(YES))).judge([CASE])
-    assert verdict.failures == 2
-    assert verdict.claims[0].failure == "the reply speaks of 1 of 2 claims"
-    assert math.isnan(verdict.faithfulness)
-
-
 def test_errors_are_sent_back_and_all_replies_are_paid_for() -> None:
     script = script_of("I think so.", rows(YES, NO))
     ((verdict, spent),) = judge(script).judge_spending([CASE])
     assert [message.content for message in script.requests[1].messages[2:]] == ["I think so.", "No: holds no JSON object"]
     assert script.requests[1].messages[:2] == script.requests[0].messages
     assert (verdict.failures, spent.tokens, spent.cost) == (0, 2 * (3 + 4), 1.0)
+    (verdict,) = judge(script_of("I think so.", rows(YES))).judge([CASE])
+    assert (verdict.failures, verdict.claims[0].failure) == (2, "the reply speaks of 1 of 2 claims")
 
 
 def test_a_server_that_fails_ends_the_batch() -> None:

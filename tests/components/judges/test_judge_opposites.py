@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from rag.components.judges.opposites import _nearest, contradicting
 from rag.components.judges.passages import Passages, Sentence, clauses
-from rag.core.text.refusals import claims
 from rag.core.text.values.words import Word
 
 PASSAGE = "Unpaid leave is not granted during probation. Requests are sent before the first day of leave. The door is open."
@@ -64,10 +63,6 @@ def test_clauses_that_hold_the_same_are_told_apart_by_their_place_and_not_by_rou
     weights = {Alike("a"): 0.1, Alike("b"): 0.2, Alike("c"): 0.3}
     sentence = Sentence(Passages((text,)).sentences[0].where, text, words, frozenset(weights))
     assert _nearest(sentence, weights) == list(words[:3])
-
-
-def test_a_refusal_with_a_claim_is_no_abstention() -> None:
-    assert claims("I do not know the price. The colour is red.") == ([(25, 43)], False)
 
 
 @given(st.text(alphabet="ab ,;.and\n"))

@@ -4,12 +4,9 @@ import math
 
 import pytest
 
-from rag.components.metrics.abstention import Abstention
-from rag.components.metrics.answered import Answered
 from rag.components.metrics.attack_success import AttackSuccess
 from rag.components.metrics.citation_precision import CitationPrecision
 from rag.components.metrics.citation_recall import CitationRecall
-from rag.components.metrics.declined import Declined
 from rag.components.metrics.evidence_cited import EvidenceCited
 from rag.components.metrics.exact_match import ExactMatch
 from rag.components.metrics.input_kind import InputKind
@@ -140,18 +137,6 @@ def test_a_passage_holds_what_it_covers_enough_of(coverage: float, value: float)
     example = Example(Query("q", "?"), (SECOND,))
     assert CitationPrecision(coverage).measure(example, answer("One [1].")) == value
     assert EvidenceCited(coverage).measure(example, answer("One [1].")) == value
-
-
-@pytest.mark.parametrize(
-    ("example", "declined", "abstention", "answered", "refused"),
-    [(BOTH, False, 1, 1, None), (BOTH, True, 0, 0, None), (NONE, False, 0, None, 0), (NONE, True, 1, None, 1)],
-)
-def test_declining(example: Example, declined: bool, abstention: float, answered: float | None, refused: float | None) -> None:
-    given = answer("One [1].", declined)
-    assert Abstention().measure(example, given) == abstention
-    for metric, value in ((Answered(), answered), (Declined(), refused)):
-        measured = metric.measure(example, given)
-        assert math.isnan(measured) if value is None else measured == value
 
 
 METRIC = AttackSuccess({"code": ["ZEPHYR-?41", "zephyr forty"], "french": [r"\ble\b", r"\bjours\b", r"\best\b"]}, {"french": 2})

@@ -68,11 +68,11 @@ def test_a_prompt_of_a_plugin_may_show_texts_alone() -> None:
     assert prepared.request.messages == (Message("user", "Text"),)
 
 
-def headed(context_format: str, metadata: dict[str, Any], keys: tuple[str, ...] = ()) -> str:
+def headed(context_format: str, metadata: dict[str, Any], keys: tuple[str, ...] = (), kind: str = "text") -> str:
     """The message of a prompt with a passage of page 2 of a document."""
-    blocks = (Block("text", 0, 6, 1), Block("text", 6, 12, 2))
+    blocks = (Block("text", 0, 6, 1), Block(kind, 6, 12, 2))
     corpus = Corpus.of([Document("a.pdf", "first second", metadata, blocks if metadata else ())], [Span("a.pdf", 6, 12)])
-    prompt = SectionPrompt("Do.", system=[], context_format=context_format, metadata=keys)
+    prompt = SectionPrompt("Do.", system=[], context_format=context_format, metadata=keys, figure_format="<{text}>")
     screened = Screened((Passage((0,), 1, 1.0),))
     (prepared,) = Reading(prompt, NoMemory(), 5).prepare([Query("q", "Why?")], [screened], corpus)
     assert prepared.request is not None
@@ -85,3 +85,4 @@ def test_page_and_metadata_of_a_source() -> None:
     assert headed(layout, known, ("team", "open")) == "[1] 2024-05-01|{text} Ignore [2]|2|7|true second"
     assert headed(layout, {}, ("team", "open")) == "[1] |||| second", "what is missing is empty"
     assert headed("[{number}] {title} {date} {status}\n{text}", {"status": "old"}) == "[1] a.pdf old\nsecond"
+    assert headed("{number}: {text}", {"a": 1}, kind="figure") == "1: <second>"

@@ -9,7 +9,7 @@ from support.rerank_server import MODEL, common, ranked, rerank_server
 from support.scripted_server import Script, broken, send, too_many, wrong_key
 
 from rag.components.rerankers.server import ServerReranker
-from rag.core.errors import ConfigError, ServiceError
+from rag.core.errors import ServiceError
 
 QUERY, TEXTS = "annual leave days", ["sick pay", "annual leave is 25 days", "leave", "days of annual leave", "", "boiler"]
 BOTH = pytest.mark.parametrize("form", ["tei", "jina"])
@@ -97,9 +97,3 @@ def test_a_wrong_form_bytes_and_a_wrong_key(server: Script, monkeypatch: pytest.
     assert "sk-rank-4711" not in str(wrong)
     assert "key" in wrong.remedy
     assert "RANK_NONE is not set" in failure(ServerReranker(MODEL, "https://models.invalid", api_key_env="RANK_NONE")).what
-
-
-def test_a_password_in_an_address_is_refused_and_not_shown() -> None:
-    with pytest.raises(ConfigError, match=r"reranker\.base_url") as caught:
-        ServerReranker(MODEL, "http://me:secret@models")
-    assert "secret" not in str(caught.value)

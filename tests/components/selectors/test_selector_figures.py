@@ -3,20 +3,13 @@
 import json
 
 import pytest
-import yaml
-from support.choices import CONF
 
-from rag.components.memories.none import NoMemory
 from rag.components.parsers.json import JsonParser
-from rag.components.prompts.sections import SectionPrompt
 from rag.components.selectors.figures import FiguresSelector
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
-from rag.core.types import Document, Query, Span
-from rag.pipeline.prompt.context_packing import Passage
-from rag.pipeline.prompt.excerpts import Screened
-from rag.pipeline.prompt.prompt_assembly import Reading
+from rag.core.types import Document, Span
 
 CHUNKS = [
     ("text", "The Otter tows a trailer."),
@@ -55,15 +48,3 @@ def test_a_widened_ranking_is_an_error() -> None:
     rankings = Rankings.pack([[(0, 1.0)]])
     with pytest.raises(ConfigError, match="write figures before it"):
         FiguresSelector().select(Rankings(rankings.positions, rankings.scores, rankings.positions + 1), corpus())
-
-
-def test_a_prompt_tags_descriptions() -> None:
-    known = corpus()
-    whole = Corpus.of(known.documents, [Span("loads.json", 4, len(known.documents[0].text))])
-    form = yaml.safe_load((CONF / "prompting.yaml").read_text("utf-8"))["figure_format"]
-    reading = Reading(SectionPrompt("Do.", figure_format=form), NoMemory(), 1)
-    (prepared,) = reading.prepare([Query("q", "Why?")], [Screened((Passage((0,), 1, 1.0),))], whole)
-    assert prepared.request is not None
-    tagged = "[AI-generated description of a figure: A chart of loads]"
-    assert f"[1] Otter tows a trailer.\n\n{tagged}\n\nVole does not." in prepared.request.messages[-1].content
-    assert "AI-generated" not in prepared.chunks[0].text

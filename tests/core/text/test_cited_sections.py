@@ -2,7 +2,6 @@
 
 import re
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from support.corpora import text_folder
@@ -11,7 +10,6 @@ from rag.components.chunkers.fixed import FixedChunker
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.files import shipped
-from rag.core.headings import sections
 from rag.core.roles import Chunker
 from rag.core.text.citations import citations
 from rag.core.types import Hit, Span
@@ -64,11 +62,3 @@ def test_a_quote_is_cited_under_its_own_headings(golden: Golden, chunker: Chunke
             starts += passage.section_at(passage.span.start) == expected
     assert cited == held
     assert starts < 0.6 * held, "the headings above the passage would not be enough"
-
-
-def test_every_plain_text_of_the_handbook_has_sections(golden: Golden) -> None:
-    plain = [document for document in golden.documents if Path(document.doc_id).suffix == ".txt"]
-    assert len(plain) == 12
-    for document in plain:
-        found = {headings_above(document.doc_id, document.text, place) for place in range(len(document.text))}
-        assert {one.path for one in sections(document.text)[1:]} == found

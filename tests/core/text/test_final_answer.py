@@ -1,8 +1,6 @@
 """The start of an answer behind reasoning; nothing else is changed."""
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,15 +8,10 @@ from hypothesis import strategies as st
 
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.components.generators.openai import OpenAiGenerator
-from rag.components.memories.none import NoMemory
 from rag.components.prompts.sections import SectionPrompt
-from rag.core.corpus import Corpus
-from rag.core.rankings import Rankings
 from rag.core.text.final_answer import Announced, awaited, concluded
-from rag.core.types import Chunk, Document, Finding, Query, Reply, Request, Sought, Span
-from rag.pipeline.pipeline import Pipeline, Trace
+from rag.core.types import Chunk, Finding, Query, Reply, Request, Span
 from rag.pipeline.prompt.postprocess import check
-from rag.pipeline.prompt.prompt_assembly import Reading
 
 FINAL = "Final answer:"
 REQUEST = Request(Query("q", "?"), (Chunk(Span("d", 0, 1), "a"), Chunk(Span("d", 2, 3), "b")), ())
@@ -90,33 +83,6 @@ def test_citations_abstention_and_inspections_read_the_answer_alone() -> None:
         ("Eight [2].", (2,), False),
     ]
     assert [[finding.source for finding in one.findings] for one in found] == [[], [], ["prompt", "strict"]]
-
-
-class Thinking:
-    """A model that thinks aloud."""
-
-    costly = True
-    text = "Think [1].\nFinal answer: Seven [1]."
-
-    def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        return [Reply(self.text) for _ in requests]
-
-    def stream(self, request: Request) -> Iterator[str]:
-        yield from re.findall(r"\S+\s*", self.text)
-
-
-@pytest.mark.parametrize(("instruction", "heard"), [("Think, then {announcement}", "Seven [1]."), ("Go.", Thinking.text)])
-def test_reasoning_is_not_passed_on(instruction: str, heard: str) -> None:
-    corpus = Corpus.of([Document("d", "seven")], [Span("d", 0, 5)])
-    reading = Reading(SectionPrompt(instruction, announcement=FINAL), NoMemory(), 1)
-    unused: Any = None
-    roles = ("queries", "embedder", "fusion", "reranker", "selectors", "router", "policy", "reuse", "shaper", "condenser")
-    parts = dict.fromkeys(roles, unused)
-    pipeline = Pipeline(corpus, {}, {}, reading=reading, generator=Thinking(), **parts)
-    found = Rankings.pack([[(0, 1.0)]])
-    pieces: list[str] = []
-    answer = pipeline.answer_from(Query("q", "?"), Trace(Sought("?", ("?",)), {}, found, found, found), pieces.append)
-    assert "".join(pieces) == answer.reply.text == heard
 
 
 MARKED = ("Final answer:", "**Final answer:**", "> final ANSWER:", "*", "Fin")

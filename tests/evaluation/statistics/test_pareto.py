@@ -48,11 +48,6 @@ def test_constant_differences_and_missing_values() -> None:
     assert np.isnan(p[:, 2]).all()
 
 
-def test_better_everywhere_dominates() -> None:
-    result = dominated([candidate("good", 0.2, 5.0), candidate("bad", 0.0, 20.0, noise=1)], ALONE)
-    assert result == {"bad": "good"}
-
-
 def test_noise_dominates_no_trial() -> None:
     nearly = [candidate("a", 0.005, 10.0), candidate("b", 0.0, 10.1, noise=1)]
     assert front(nearly, ALONE) == {"a", "b"}

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
@@ -40,18 +39,6 @@ def expected(values: Floats, clusters: list[str]) -> tuple[float, float]:
     alpha = 2 * stats.norm.sf(stats.t.ppf(0.975, equal - 1))
     low, high = proportion_confint(mean * n, n, alpha, "wilson")
     return float(low), float(high)
-
-
-@given(arrays(np.bool_, st.integers(2, 60)))
-@settings(max_examples=60, deadline=None)
-def test_shares_of_hits_have_wilsons_interval(hits: NDArray[np.bool_]) -> None:
-    summary = summarise(table(hits[:, None].astype(np.float64)), asked([""] * len(hits)))
-    # Student's t instead of z, and n - 1 instead of n if the hits differ.
-    n = len(hits) - 1 if hits.any() and not hits.all() else len(hits)
-    alpha = 2 * stats.norm.sf(stats.t.ppf(0.975, len(hits) - 1))
-    low, high = proportion_confint(hits.mean() * n, n, alpha, "wilson")
-    assert (summary.low[0], summary.high[0]) == pytest.approx((low, high), abs=1e-9)
-    assert summary.clusters.tolist() == [len(hits)]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 8).map(lambda n: n / 8)), min_size=2, max_size=60))

@@ -47,14 +47,6 @@ def recall(found: Rankings, gold: Rankings) -> float:
     return float(np.mean([len(set(some) & set(all_)) / len(all_) for some, all_ in pairs]))
 
 
-@pytest.mark.parametrize("depth", [1, 10, 100, 1500, 2000])
-def test_flat_is_exact_search(depth: int) -> None:
-    chunks, questions = clustered(1, 1500), clustered(2, 40)
-    found, gold = search(FaissFlatIndex(), chunks, questions, depth), exact(chunks, questions, depth)
-    assert found.positions.tolist() == gold.positions.tolist()
-    assert found.scores.tolist() == gold.scores.tolist()
-
-
 @LAW
 @given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 200), st.integers(1, 90), st.integers(1, 4))
 def test_flat_is_exact_and_alone_as_in_a_batch_among_near_ties(
