@@ -127,7 +127,13 @@ def places_in(documents: Mapping[str, Document], quote: str) -> Iterator[tuple[s
 
 
 def nearest(text: str, quote: str) -> tuple[int, int, float] | None:
-    """The stretch [start, end) of `text` that shares most words with `quote`, and their similarity from 0 to 1.
+    """The stretch [start, end) of `text` that is `densest`, and its similarity to `quote` from 0 to 1."""
+    found = densest(text, quote)
+    return (*found, SequenceMatcher(None, quote, text[slice(*found)]).ratio()) if found else None
+
+
+def densest(text: str, quote: str) -> tuple[int, int] | None:
+    """The stretch [start, end) of `text` that shares most words with `quote`.
 
     A window not much longer than the quote slides over the words that the two have in common, so that the time grows with
     the length of the text only. None if they share no word.
@@ -145,7 +151,7 @@ def nearest(text: str, quote: str) -> tuple[int, int, float] | None:
             left += 1
         best = max(best, (shared, hits[left][0] - end, end))
     shared, length, end = best
-    return (end + length, end, SequenceMatcher(None, quote, text[end + length : end]).ratio()) if shared else None
+    return (end + length, end) if shared else None
 
 
 def line_of(text: str, place: int) -> int:

@@ -1,30 +1,31 @@
 """The places of passages in a corpus: letter by letter, as rendered, or with tolerance."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import chain
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from rag.authoring.candidates import Row, place_row
 from rag.core.text.layout import parts
 from rag.core.text.sentences import sentences
 from rag.core.types import Document, Span
-from rag.documents.anchors.reduced_text import plain
+from rag.documents.anchors.quote_anchors import densest
+from rag.documents.anchors.quote_windows import GRAM, windows
+from rag.documents.anchors.quote_words import WORD
+from rag.documents.anchors.reduced_text import plain, reduced
 from rag.documents.anchors.rendered import occurrences, rendered
 
 ALIKE = 0.9
 """The least share of letters and digits that a passage and its place must have in common; all numbers must be equal."""
-GRAM, COMMON, TRIED = 3, 100, 5
-"""Words in a row by which places are found; a row of words in more places is common; the most places that are tried."""
+FEW, RARE, TRIED, SHARED = 3, 16, 5, 0.75
+"""A passage of fewer words has a place only in a document that is named. The RARE rarest words of another one lead to the TRIED
+documents with most of them, which have SHARED of what the first one has.
+"""
 SHORT = 12
 """Words at an end of a passage that are compared one by one."""
-TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
-STEP = np.uint64(0x9E3779B97F4A7C15)
-"""2⁶⁴ divided by the golden ratio: multiples of it are spread evenly (Knuth, The Art of Computer Programming, 6.4)."""
 How = Literal["exact", "rendered", "fuzzy"]
 
 
@@ -39,76 +40,57 @@ class Found:
 
 
 class Places:
-    """Finds passages in the texts of a corpus. It keeps about 30 bytes for each word; the time grows with the words."""
+    """Finds passages in the texts of a corpus, by the documents of each word."""
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
         self._documents, self._names = documents, list(documents)
-        self._numbers = {name: number for number, name in enumerate(documents)}
-        self._words: dict[str, int] = {}
-        numbers, bounds, self._firsts = list[NDArray[np.int64]](), list[NDArray[np.int64]](), [0]
-        for document in documents.values():
-            tokens = [
-                (self._words.setdefault(plain(hit[0]).lower(), len(self._words)), *hit.span()) for hit in _tokens(document.text)
-            ]
-            table = np.array(tokens or np.empty((0, 3)), np.int64)
-            numbers.append(table[:, 0])
-            bounds.append(table[:, 1:])
-            self._firsts.append(self._firsts[-1] + len(tokens))
-        self._bounds = np.concatenate(bounds or [np.empty((0, 2), np.int64)]).astype(np.int32)
-        hashes = _hashes(np.concatenate(numbers or [np.empty(0, np.int64)]))
-        self._order = np.argsort(hashes, kind="stable").astype(np.int32)
-        self._hashes = hashes[self._order]
+        self._rows: dict[str, list[int]] = {}
+        for row, document in enumerate(documents.values()):
+            for word in {*_spelled(document.text)}:
+                self._rows.setdefault(word, []).append(row)
 
     def find(self, passage: str, doc_id: str = "", start: int = -1) -> Found:
         """All places of a passage of the best kind: exact, rendered, fuzzy; in `doc_id`, or at its `start`, if given."""
         quote = passage.strip()
         if doc_id and start >= 0 and self._documents[doc_id].text.startswith(quote, start):
             return Found((Span(doc_id, start, start + len(quote)),))
-        windows = list(self._windows(quote, doc_id))
+        near = list(self._windows(quote, doc_id))
         for how in ("exact", "rendered"):
-            spans = [span for window in windows for span in self._literal(quote, window, how == "exact")]
+            spans = [span for window in near for span in self._literal(quote, window, how == "exact")]
             if spans:
                 return Found(tuple(dict.fromkeys(spans)), how)
-        scored = [alike for window in windows if (alike := self._alike(quote, window))]
+        scored = [alike for window in near if (alike := self._alike(quote, self._dense(quote, window)))]
         best = max((share for share, _ in scored), default=0.0)
         if best >= ALIKE:
             return Found(tuple(dict.fromkeys(span for share, span in scored if share == best)), "fuzzy")
-        return Found(nearest=self._text(windows[0]), doc_id=windows[0].doc_id) if windows else Found()
+        if not near:
+            return Found()
+        return Found(nearest=self._text(self._dense(quote, near[0])), doc_id=near[0].doc_id)
 
     def _windows(self, quote: str, doc_id: str) -> Iterator[Span]:
-        """Stretches of documents that share most rows of words with a quote; the whole document for a quote without any."""
-        words = [self._words.get(plain(hit[0]).lower(), -1) for hit in _tokens(quote)]
-        if len(words) < GRAM:
-            if doc_id and words:
-                yield Span(doc_id, 0, len(self._documents[doc_id].text))
-            return
-        hashes = _hashes(np.array(words, np.int64))
-        lows, highs = (np.searchsorted(self._hashes, hashes, side) for side in ("left", "right"))
-        counts = highs - lows
-        most = max(COMMON, int(counts[counts > 0].min())) if counts.any() else 0
-        rare = np.flatnonzero((counts > 0) & (counts <= most))
-        hits = [self._order[lows[row] : highs[row]] for row in rare]
-        begins = np.concatenate([places - row for row, places in zip(rare, hits, strict=True)] or [np.empty(0, np.int32)])
-        texts = np.searchsorted(self._firsts, np.concatenate(hits or [np.empty(0, np.int32)]), "right") - 1
-        if doc_id:
-            begins, texts = begins[texts == self._numbers[doc_id]], texts[texts == self._numbers[doc_id]]
-        width = max(8, len(words) // 8)
-        _, chosen, votes = np.unique(np.stack([texts, begins // width]), axis=1, return_index=True, return_counts=True)
-        for place in np.argsort(-votes, kind="stable")[:TRIED]:
-            if 2 * votes[place] < votes.max():
-                return
-            slack = width + len(words) // 10
-            begin, text = int(begins[chosen[place]]), int(texts[chosen[place]])
-            yield self._window(text, begin - slack, begin + len(words) + slack)
+        """Stretches of documents that share most with a quote; the whole document for a short one."""
+        wanted, is_short = reduced(quote).text, len(_spelled(quote)) < FEW
+        for name in [doc_id] if doc_id else [] if is_short else self._likely(quote):
+            text, size = reduced(self._documents[name].text), len(self._documents[name].text)
+            whole = is_short or len(wanted) < 2 * GRAM
+            for low, high in [(0, len(text.text))] if whole else windows(wanted, text.text):
+                low, high = low - len(wanted), high + len(wanted)
+                yield Span(name, text.places[low] if low > 0 else 0, text.places[high] if high < len(text.text) else size)
 
-    def _window(self, place: int, low: int, high: int) -> Span:
-        """The text from word `low` of the corpus to word `high`, as far as they are in a document."""
-        doc_id, first, last = self._names[place], self._firsts[place], self._firsts[place + 1]
-        start = 0 if low <= first else int(self._bounds[low, 0])
-        return Span(doc_id, start, len(self._documents[doc_id].text) if high >= last else int(self._bounds[high - 1, 1]))
+    def _likely(self, quote: str) -> list[str]:
+        """The documents that have most of the rarest words of a quote."""
+        known = (self._rows[word] for word in dict.fromkeys(_spelled(quote)) if word in self._rows)
+        best = Counter(chain.from_iterable(sorted(known, key=len)[:RARE])).most_common(TRIED)
+        return [self._names[row] for row, shared in best if shared >= SHARED * best[0][1]]
 
     def _text(self, span: Span) -> str:
         return self._documents[span.doc_id].text[span.start : span.end]
+
+    def _dense(self, quote: str, window: Span) -> Span:
+        """The part of a window that shares most words with a quote, and some characters around it."""
+        start, end = densest(self._text(window), quote) or (0, window.end - window.start)
+        slack = 40 + len(quote) // 8
+        return Span(window.doc_id, max(window.start + start - slack, window.start), min(window.start + end + slack, window.end))
 
     def _literal(self, quote: str, window: Span, is_exact: bool) -> Iterator[Span]:
         text = self._text(window)
@@ -140,7 +122,7 @@ class Places:
 
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
-    return TOKEN.finditer(text)
+    return WORD.finditer(text)
 
 
 def _spelled(text: str) -> list[str]:
@@ -156,16 +138,6 @@ def _cuts_number(text: str, place: int) -> bool:
     first = max(place - 20, 0)
     hits = _tokens(text[first : place + 20])
     return any(hit.start() < place - first < hit.end() and hit[0][0].isdigit() for hit in hits)
-
-
-def _hashes(words: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A hash of each GRAM words in a row."""
-    numbers, size = words.astype(np.uint64) + np.uint64(1), max(len(words) - GRAM + 1, 0)
-    total = np.zeros(size, np.uint64)
-    for place in range(GRAM):
-        total = (total ^ numbers[place : place + size]) * STEP
-        total ^= total >> np.uint64(29)
-    return total
 
 
 def _edge(wanted: Sequence[str], words: Sequence[str]) -> int:
