@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rag.core import headings
 from rag.core.headings import Section
 from rag.core.memo import Recent
+from rag.core.text.stems import WORD
 from rag.core.types import Chunk, Document, Span
 
 CUT = re.compile(r"(?:^[^|\n]+\n\s*)?(?:^\|.*\n)+\Z", re.MULTILINE)
@@ -21,8 +22,6 @@ HEAD, FAR = 5, 20_000
 """The most lines that are read as caption and header of a table, and the most characters of it above a chunk."""
 OPENING = 160
 """The characters of a chunk that may be a name that it begins with."""
-
-WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
 
 
 @dataclass(frozen=True)
@@ -185,10 +184,6 @@ class Corpus:
     def page_counts(self) -> tuple[int, ...]:
         """The highest page of every document, 0 for one without pages."""
         return tuple(max((block.page for block in document.blocks), default=0) for document in self.documents)
-
-    def outline(self, row: int) -> tuple[tuple[int, int, str], ...]:
-        """The sections of one document, as in `outlines`."""
-        return self.outlines[row]
 
     @cached_property
     def outlines(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:

@@ -47,6 +47,6 @@ def with_interval(found: Interval, digits: int = 3, signed: bool = False) -> str
     return interval(found.mean, found.low, found.high, digits, signed)
 
 
-def amount(count: int, noun: str, plural: str = "") -> str:
+def amount(count: int, noun: str) -> str:
     """A count with its noun: `1 trial`, `1,200 trials`."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count:,} {noun if count == 1 else noun + 's'}"

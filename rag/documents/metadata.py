@@ -27,6 +27,7 @@ LARGEST = 20_000
 """The most characters of front matter that are read."""
 MARKDOWN = (".md", ".markdown")
 FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
+PATHS = "loader.path_metadata"
 TABLE = "metadata.csv"
 """The table that a folder may have."""
 
@@ -40,11 +41,11 @@ class MetadataSources:
     def __init__(self, folder: Path, patterns: Sequence[str], table: str | None) -> None:
         """Raise ConfigError for a pattern without fields, and for a table outside of the folder."""
         if isinstance(patterns, str):
-            raise ConfigError("loader.path_metadata", f"{patterns!r} is not a list", "write ['{department}/{year}/**']")
+            raise ConfigError(PATHS, f"{patterns!r} is not a list", "write ['{department}/{year}/**']")
         if table is not None and leaves_folder(table):
             raise ConfigError("loader.metadata_table", f"{table!r} leaves the folder", f"write {TABLE}, or null for none")
         self.folder, self.table = folder, table
-        self.patterns = PathPatterns(patterns, "loader.path_metadata")
+        self.patterns = PathPatterns(patterns)
 
     def apart(self, files: dict[str, Path], skipped: list[Skipped]) -> tuple[dict[str, Path], list[Skipped]]:
         """The files of the folder without the table, which is no document."""
@@ -124,9 +125,9 @@ def _scalar(node: yaml.Node) -> Value | None:
 class PathPatterns:
     """Patterns such as `{department}/{year}/**`: `{name}` is a part of one name, `*` and `**` are as in glob patterns."""
 
-    def __init__(self, patterns: Sequence[str], where: str) -> None:
+    def __init__(self, patterns: Sequence[str]) -> None:
         """Raise ConfigError for a pattern without a field, or with one field twice."""
-        self.where, self.patterns = where, tuple((pattern, _pattern(pattern, where)) for pattern in patterns)
+        self.patterns = tuple((pattern, _pattern(pattern)) for pattern in patterns)
 
     def read(self, names: Collection[str]) -> dict[str, dict[str, Value]]:
         """The fields of every path by the first pattern that matches it; DataError for a pattern that matches no path."""
@@ -134,20 +135,20 @@ class PathPatterns:
         for pattern, known in self.patterns:
             rows = {name: match for name in names if (match := known.fullmatch(name))}
             if not rows and names:
-                raise DataError(self.where, f"{pattern!r} matches no path", f"one of the paths is {min(names)!r}")
+                raise DataError(PATHS, f"{pattern!r} matches no path", f"one of the paths is {min(names)!r}")
             for name, match in rows.items():
                 found.setdefault(name, {key: typed(value) for key, value in match.groupdict().items()})
         return found
 
 
-def _pattern(pattern: str, where: str) -> re.Pattern[str]:
+def _pattern(pattern: str) -> re.Pattern[str]:
     fields = FIELD.findall(pattern) if isinstance(pattern, str) else []
     if not fields or len(set(fields)) < len(fields):
-        raise ConfigError(where, f"{pattern!r} has no field, or one twice", "write, for example, {department}/{year}/**")
+        raise ConfigError(PATHS, f"{pattern!r} has no field, or one twice", "write, for example, {department}/{year}/**")
     if re.search(r"\}[*{]|[*]\{", pattern):
-        raise ConfigError(where, f"{pattern!r} has nothing between a field and its neighbour", "put a letter between: {a}-{b}")
+        raise ConfigError(PATHS, f"{pattern!r} has nothing between a field and its neighbour", "put a letter between: {a}-{b}")
     pieces = re.split(r"(\{\w+\}|\*\*/|\*\*|\*)", pattern)
-    return compiled("".join(_piece(piece) for piece in pieces), where, shown=repr(pattern))  # type: ignore[no-any-return]
+    return compiled("".join(_piece(piece) for piece in pieces), PATHS, shown=repr(pattern))  # type: ignore[no-any-return]
 
 
 def _piece(piece: str) -> str:

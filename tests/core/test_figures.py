@@ -41,4 +41,4 @@ def test_an_interval() -> None:
     assert with_interval(Mean(0.5)) == ".500"
     assert with_interval(Estimate(0.5, 0.4, 0.6)) == ".500 [.400, .600]"
     assert dimmed(".500 [.400, .600]") == ".500 [dim]\\[.400, .600][/dim]"
-    assert [amount(1, "box", "boxes"), amount(1200, "box", "boxes"), amount(0, "trial")] == ["1 box", "1,200 boxes", "0 trials"]
+    assert [amount(1, "trial"), amount(1200, "trial"), amount(0, "trial")] == ["1 trial", "1,200 trials", "0 trials"]

@@ -76,20 +76,20 @@ def test_nested_aliases_and_depth_cost_nothing() -> None:
 
 
 def test_paths_give_metadata_by_the_first_pattern_that_matches() -> None:
-    patterns = PathPatterns(["{department}/{year}/**", "{department}/{name}-{year}.md"], "here")
+    patterns = PathPatterns(["{department}/{year}/**", "{department}/{name}-{year}.md"])
     found = patterns.read(["hr/2024/a/b.md", "hr/leave-2023.md", "top.md"])
     assert found == {
         "hr/2024/a/b.md": {"department": "hr", "year": 2024},
         "hr/leave-2023.md": {"department": "hr", "name": "leave", "year": 2023},
     }
     with pytest.raises(DataError, match=r"'\{a\}/x' matches no path[\s\S]*'b\.md'"):
-        PathPatterns(["{a}/x"], "here").read(["b.md"])
+        PathPatterns(["{a}/x"]).read(["b.md"])
 
 
 @pytest.mark.parametrize("pattern", ["a/b", "{a}/{a}", "{a}{b}.md", "*{a}", "", 5])
 def test_patterns_that_cannot_be_meant_are_refused(pattern: object) -> None:
     with pytest.raises(ConfigError, match=r"loader\.path_metadata"):
-        PathPatterns([pattern], "loader.path_metadata")  # type: ignore[list-item]  # a config holds anything
+        PathPatterns([pattern])  # type: ignore[list-item]  # a config holds anything
 
 
 def table(folder: Path, text: str) -> dict[str, dict[str, Value]]:
@@ -150,7 +150,7 @@ def test_a_pattern_of_many_folders_ends(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no file matches"):
         read_table(tmp_path / "metadata.csv", [name])
     with pytest.raises(DataError, match="matches no path"):
-        PathPatterns(["**/a/" * 14 + "{x}.txt"], "loader.path_metadata").read([name])
+        PathPatterns(["**/a/" * 14 + "{x}.txt"]).read([name])
 
 
 def test_patterns_for_too_many_names_are_refused_with_their_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,9 +27,8 @@ def alternatives(patterns: Sequence[str], where: str, gap: str = GAP) -> Any:
 
 def compiled(pattern: str, where: str, gap: str = " ") -> Any:
     """A pattern compiled by RE2, ignoring case; ConfigError if it is not valid."""
-    if not isinstance(pattern, str) or not pattern:
-        raise ConfigError(where, f"is {pattern!r}, which is not a pattern", "write it in single quotes")
-    return re2_patterns.compiled(widened(pattern, gap), where, ignore_case=True, shown=repr(pattern))
+    written = widened(pattern, gap) if isinstance(pattern, str) else pattern
+    return re2_patterns.compiled(written, where, ignore_case=True, shown=repr(pattern))
 
 
 def widened(pattern: str, gap: str) -> str:

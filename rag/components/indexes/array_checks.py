@@ -24,12 +24,11 @@ def array(arrays: Arrays, where: str, name: str, kind: str, dimensions: int = 1)
     return values
 
 
-def vectors_of(arrays: Arrays, where: str, name: str = "vectors") -> Vectors:
+def vectors_of(arrays: Arrays, where: str) -> Vectors:
     """Vectors, shape (rows, dimensions), laid out as FAISS reads them; DataError for NaN and infinity."""
-    values = array(arrays, where, name, "f", 2)
-    vectors: Vectors = np.ascontiguousarray(values, dtype=np.float32)
-    ensure(not len(vectors) or vectors.shape[1] > 0, where, f"holds {name!r} without dimensions")
-    ensure(np.isfinite(vectors).all(), where, f"holds NaN or infinity in {name!r}")
+    vectors: Vectors = np.ascontiguousarray(array(arrays, where, "vectors", "f", 2), dtype=np.float32)
+    ensure(not len(vectors) or vectors.shape[1] > 0, where, "holds 'vectors' without dimensions")
+    ensure(np.isfinite(vectors).all(), where, "holds NaN or infinity in 'vectors'")
     return vectors
 
 

@@ -13,12 +13,12 @@ from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.components.judges.claim_judge import ClaimJudge
 from rag.components.judges.measures import BY_HAND, MEASURES, QUOTED, SIGNS, Measured, gathered, measure
 from rag.components.judges.mix import BIAS, fitted, mixed
 from rag.components.judges.passages import Passages, TokenVectors, quoting_claims
+from rag.core.arrays import Floats
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.checks import check_whole
 from rag.core.encoded_passages import TokenEncoder
@@ -31,7 +31,6 @@ from rag.core.text.sentences import blocks as paragraphs
 from rag.core.text.sentences import sentences
 from rag.core.text.values.words import words
 
-Floats = NDArray[np.float64]
 Weights = Mapping[str, float]
 WORDLESS = "has no word to compare"
 MeasuredClaim = tuple[int, int, Measured]

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.components.judges.opposites import FACTS, changing, contradicting, substituted
 from rag.components.judges.passages import WINDOW, Passages, clauses, following
+from rag.core.arrays import Flags, Floats
 from rag.core.assessments import QuotedPassage
 from rag.core.encoded_passages import TokenEncoder
 from rag.core.text.values.words import Word, words
@@ -38,13 +38,13 @@ class Measured:
     content: float = LIGHTEST
 
 
-def gathered(claims: Sequence[Measured]) -> NDArray[np.float64]:
+def gathered(claims: Sequence[Measured]) -> Floats:
     """The measures of a text, shape (MEASURES,): the means of its claims, weighted by content; NaN if no claim has any."""
     known = [claim for claim in claims if not math.isnan(claim.values[0])]
     if not known:
         return np.full(len(MEASURES), np.nan)
     content = np.array([claim.content for claim in known])
-    means: NDArray[np.float64] = (content / content.sum()) @ np.array([claim.values for claim in known])
+    means: Floats = (content / content.sum()) @ np.array([claim.values for claim in known])
     return means
 
 
@@ -110,14 +110,11 @@ def _lacking(claim: str, claimed: Sequence[Word], passages: Passages) -> tuple[s
     return tuple(claim[word.start : word.end] for word in _missing(claimed, passages, FACTS))
 
 
-def _best(recalls: NDArray[np.float64], passages: Passages) -> QuotedPassage:
+def _best(recalls: Floats, passages: Passages) -> QuotedPassage:
     """The shortest passage with nearly the best recall of the claim; the first of equals."""
     enough = NEARLY * recalls.max()
     width = int(np.argmax(recalls.max(axis=1) >= enough))
     return passages.span(int(np.argmax(recalls[width])), width + 1)
-
-
-Floats = NDArray[np.float64]
 
 
 def similarities(encoder: TokenEncoder, claim: str, passages: Passages, read: Sequence[int]) -> Floats:
@@ -148,7 +145,7 @@ def weakest_clause(
     return float(np.clip(min(worths, default=_worth(np.ones(pooled.shape[1], bool), weights, pooled)), 0.0, 1.0))
 
 
-def _inside(claim: str, claimed: Sequence[Word], pieces: Sequence[tuple[int, int]]) -> list[NDArray[np.bool_]]:
+def _inside(claim: str, claimed: Sequence[Word], pieces: Sequence[tuple[int, int]]) -> list[Flags]:
     """For each clause of two or more words with a meaning: a mask of the pieces of these words."""
     masks = []
     for start, end in clauses(claim):
@@ -158,7 +155,7 @@ def _inside(claim: str, claimed: Sequence[Word], pieces: Sequence[tuple[int, int
     return masks
 
 
-def _worth(inside: NDArray[np.bool_], weights: Floats, pooled: Floats) -> float:
+def _worth(inside: Flags, weights: Floats, pooled: Floats) -> float:
     share = weights * inside
     return float((pooled @ share).max() / share.sum()) if share.sum() > 0 else 0.0
 

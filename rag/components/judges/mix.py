@@ -7,11 +7,10 @@ labels can turn a missing number into evidence for support.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rag.core.arrays import Flags, Floats
 from rag.core.errors import MissingExtraError
 
-Floats = NDArray[np.float64]
 BIAS = "bias"
 STRENGTH = 0.1
 """The inverse of the ridge penalty on standardised measures (the C of other libraries)."""
@@ -26,7 +25,7 @@ def mixed(measures: Floats, names: Sequence[str], weights: Mapping[str, float]) 
     return supports
 
 
-def fitted(measures: Floats, labels: NDArray[np.bool_], signs: Mapping[str, int], counts: Floats) -> dict[str, float]:
+def fitted(measures: Floats, labels: Flags, signs: Mapping[str, int], counts: Floats) -> dict[str, float]:
     """The weights, and the bias, of a ridge logistic regression under the signs; `measures` has shape (texts, signs).
 
     `counts` are the weights of the texts. A constant measure gets the weight 0. The same input gives the same weights, rounded

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from rag.core.text.edits import Cut, Edited
+
 PLACEHOLDER = re.compile(r"\[redacted: [\w.-]+\]")
 SHORTEST, ROUNDS = 3, 8
 """Characters of a value that is found next to a placeholder; passes over a text until nothing more is found."""
@@ -45,11 +47,7 @@ def merged(finds: Iterable[Find]) -> list[Find]:
 
 def replaced(text: str, finds: Sequence[tuple[int, int, str]]) -> str:
     """The text with placeholders at the finds, which are in reading order and do not overlap."""
-    pieces, last = [], 0
-    for start, end, rule in finds:
-        pieces += [text[last:start], placeholder(rule)]
-        last = end
-    return "".join([*pieces, text[last:]])
+    return Edited.of(text, [Cut(start, end, placeholder(rule)) for start, end, rule in finds]).text
 
 
 def stable(text: str, find: Callable[[str], Iterable[Find]]) -> list[Find]:

@@ -47,12 +47,12 @@ REFUSALS = (
 WORDS = re.compile(r"\w+(?:['’]\w+)*")
 
 
-def refusals(further: Sequence[str] = (), where: str = "judge.abstentions") -> tuple[re.Pattern[str], ...]:
-    """REFUSALS and further regular expressions, case ignored; ConfigError at `where` for an invalid one."""
+def refusals(further: Sequence[str] = ()) -> tuple[re.Pattern[str], ...]:
+    """REFUSALS and further regular expressions, case ignored; ConfigError for an invalid one."""
     try:
         return tuple(re.compile(phrase, re.IGNORECASE) for phrase in (*REFUSALS, *further))
     except re.error as error:
-        raise ConfigError(where, f"holds {error.pattern!r}: {error}", "regular expressions") from error
+        raise ConfigError("judge.abstentions", f"holds {error.pattern!r}: {error}", "regular expressions") from error
 
 
 SAYING_NOTHING = refusals()

@@ -170,13 +170,13 @@ def load_and_check(loader: Loader, questions: Questions) -> LoadedCheck:
     return LoadedCheck(check, tuple(part for error in problems for part in problems_of(error)), skipped)
 
 
-def smallest_difference(questions: int, deviation: float = DEVIATION) -> float | None:
+def smallest_difference(questions: int) -> float | None:
     """The smallest mean difference that a paired test over so many questions detects in four of five tries; None for 0.
 
-    (z_alpha + z_power) * deviation / sqrt(n), the usual sample size formula solved for the difference. Questions of one
+    (z_alpha + z_power) * DEVIATION / sqrt(n), the usual sample size formula solved for the difference. Questions of one
     cluster are similar, so with fewer clusters than questions the true value is larger.
     """
-    return (Z_ALPHA + Z_POWER) * deviation / math.sqrt(questions) if questions else None
+    return (Z_ALPHA + Z_POWER) * DEVIATION / math.sqrt(questions) if questions else None
 
 
 def _size(examples: Sequence[Example]) -> SplitSize:

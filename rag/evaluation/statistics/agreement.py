@@ -41,14 +41,14 @@ class Difference(Estimate):
 class Resampled:
     """A cluster bootstrap: whole clusters of cases, drawn `draws` times with replacement."""
 
-    def __init__(self, clusters: Sequence[str], draws: int = DRAWS, seed: int = 0) -> None:
+    def __init__(self, clusters: Sequence[str], draws: int = DRAWS) -> None:
         _, self._cluster = np.unique(np.array(clusters, np.str_), return_inverse=True)
         self._counts = np.bincount(self._cluster).astype(np.float64)
-        self._draws, self._seed = draws, seed
+        self._draws = draws
 
     def values(self, statistic: "Statistic") -> Floats:
         """A statistic of the cases themselves, then of every draw: shape (1 + draws,). All statistics see the same draws."""
-        random = np.random.default_rng([self._seed, 3])
+        random = np.random.default_rng([0, 3])
         groups, at_once = len(self._counts), min(AT_ONCE, max(1, CELLS // len(self._cluster)))
         values = [statistic(np.ones((1, len(self._cluster))))]
         for first in range(0, self._draws, at_once):

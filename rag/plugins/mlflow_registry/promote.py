@@ -62,10 +62,6 @@ def _has_others(tags: Mapping[str, str], claim: str) -> bool:
     return any(began.isdecimal() and float(began) > time.time() - STALE for began in others)
 
 
-if TYPE_CHECKING:
-    from mlflow import MlflowClient
-
-
 @dataclass(frozen=True)
 class Promotion:
     """The verdict of a gate on a version; `champion` is the version before, None for the first."""

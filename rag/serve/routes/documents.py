@@ -112,5 +112,5 @@ def _listed(model: Model, row: int) -> ListedDocument:
         "pages": corpus.page_counts[row],
         "metadata": dict(document.metadata),
         "record": next((one["values"] for one in records if one["record"] == document.doc_id), {}),
-        "sections": list(dict.fromkeys(title for _, _, title in corpus.outline(row) if title)),
+        "sections": list(dict.fromkeys(title for _, _, title in corpus.outlines[row] if title)),
     }
