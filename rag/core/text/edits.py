@@ -40,17 +40,13 @@ class Edited:
         added = [*(cut.instead for cut in apart), ""]
         return cls("".join(text[start:end] + instead for (start, end), instead in zip(kept, added, strict=True)), tuple(apart))
 
-    def places(self, places: Iterable[int]) -> list[int]:
-        """The new offsets of places in the old text; a removed place moves to the start of its cut."""
-        starts, shifts = [cut.start for cut in self.cuts], self._shifts()
-        return [self._place(place, bisect_left(starts, place), shifts) for place in places]
-
     def stretches(self, stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """The new [start, end) of stretches of the old text; an edge inside a cut moves to that of what is there instead.
 
         Text that is added at an edge of a stretch stays outside of it.
         """
-        starts, ends, shifts = [cut.start for cut in self.cuts], [cut.end for cut in self.cuts], self._shifts()
+        starts, ends = [cut.start for cut in self.cuts], [cut.end for cut in self.cuts]
+        shifts = list(accumulate((len(cut.instead) - (cut.end - cut.start) for cut in self.cuts), initial=0))
         found = []
         for start, end in stretches:
             gone, begun = bisect_right(ends, start), bisect_left(starts, end)
@@ -63,13 +59,3 @@ class Edited:
         """Blocks or redactions of the old text, at their `stretches` of the new one."""
         places = self.stretches((part.start, part.end) for part in parts)
         return tuple(replace(part, start=start, end=end) for part, (start, end) in zip(parts, places, strict=True))
-
-    def _shifts(self) -> list[int]:
-        """The sums of what the first cuts add, from none of them to all."""
-        return list(accumulate((len(cut.instead) - (cut.end - cut.start) for cut in self.cuts), initial=0))
-
-    def _place(self, place: int, before: int, shifts: Sequence[int]) -> int:
-        """The new offset of a place behind the starts of `before` cuts."""
-        if before and place < self.cuts[before - 1].end:
-            return self.cuts[before - 1].start + shifts[before - 1]
-        return place + shifts[before]

@@ -162,8 +162,7 @@ def _finished(request: Request, reply: Reply, findings: Sequence[Finding], refus
 def _moved(text: str, cuts: Sequence[Cut], findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
     """A text after cuts, and findings with their new places; findings on contexts stay."""
     edited = Edited.of(text, cuts)
-    places = zip(edited.places(each.start for each in findings), edited.places(each.end for each in findings), strict=True)
-    rows = zip(findings, places, strict=True)
+    rows = zip(findings, edited.stretches((each.start, each.end) for each in findings), strict=True)
     return edited.text, [each if each.context else replace(each, start=start, end=end) for each, (start, end) in rows]
 
 

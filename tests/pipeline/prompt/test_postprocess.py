@@ -161,4 +161,4 @@ def test_cuts_leave_what_none_of_them_holds(text: str, places: list[tuple[int, i
     edited = Edited.of(text, cuts)
     kept = [place for place in range(len(text)) if not any(cut.start <= place < cut.end for cut in cuts)]
     assert edited.text == "".join(text[place] for place in kept)
-    assert edited.places(kept) == list(range(len(kept)))
+    assert edited.stretches((place, place + 1) for place in kept) == [(place, place + 1) for place in range(len(kept))]
