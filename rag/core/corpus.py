@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from rag.core import headings
 from rag.core.headings import Section
 from rag.core.memo import Recent
-from rag.core.text.stems import WORD
 from rag.core.types import Chunk, Document, Span
 
 CUT = re.compile(r"(?:^[^|\n]+\n\s*)?(?:^\|.*\n)+\Z", re.MULTILINE)
+WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
 HEAD, FAR = 5, 20_000
 """The most lines that are read as caption and header of a table, and the most characters of it above a chunk."""
 OPENING = 160

@@ -10,6 +10,7 @@ from itertools import islice, pairwise
 from rag.authoring.candidates import Candidate
 from rag.authoring.generation.pages import Page
 from rag.authoring.generation.wording import Wording, turn
+from rag.core.records.display import SIGNS
 from rag.core.text import cells
 from rag.core.text.layout import Row
 from rag.core.text.tables import Table
@@ -223,12 +224,12 @@ def _numbers(grid: Grid, number: int, wording: Wording) -> Iterator[Candidate]:
 def amount(text: str) -> tuple[float, str] | None:
     """The number of a cell and its unit, None if the cell is no single number."""
     found = cells.number(text)
-    is_rate = re.search(r"\d(?:st|nd|rd|th)\b", text) or (found and found[1][:1] in cells.SIGNS and found[1][1:])
+    is_rate = re.search(r"\d(?:st|nd|rd|th)\b", text) or (found and found[1][:1] in SIGNS and found[1][1:])
     return None if is_rate else found  # `£8 a month` is no amount to compare with `£12 a day`
 
 
 def _with_unit(value: float, unit: str) -> str:
-    is_money = unit in [*cells.SIGNS]
+    is_money = unit in [*SIGNS]
     text = f"{value:,.2f}" if is_money and round(value % 1, 6) else f"{round(value, 6):,.10g}"
     return f"{unit}{text}" if is_money else f"{text} {unit}".strip()
 

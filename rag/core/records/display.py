@@ -3,8 +3,9 @@
 from decimal import Decimal
 
 from rag.core.records.sets import Field, Record, RecordTable
-from rag.core.text.cells import SIGNS
 
+SIGNS = "£$€¥₹"
+"""Units that are written before a number."""
 LONGEST, ALLOWED = 40, 20
 """The most characters of a value, and the most allowed values of a field, in the description of a table."""
 

@@ -4,11 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.core.records.display import SIGNS
 from rag.core.records.sets import Cell, Field
 from rag.core.text.values.dates import NAMES, month_number
 
-SIGNS = "£$€¥₹"
-"""Currencies that stand before a number."""
 NUMBER = re.compile(
     rf"""
     (?P<first>[{SIGNS}])? \s? (?P<open>\()? \s* (?:(?P<minus>[-−–]) \s?)? (?P<sign>[{SIGNS}] \s? (?P<second>[-−–])?)? \s?

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
-from rag.core.text.cells import SIGNS
+from rag.core.records.display import SIGNS
 from rag.plugins.table_questions.question_parts import Part
 from rag.plugins.table_questions.record_words import Lexicon, Phrases, Stems, Token, Tokenizer, singulars
 
