@@ -28,7 +28,8 @@ class StoredIndex:
 
     A collection is named by its vectors and its `graph`, the parameters with which it is built; `exact`: a search compares the
     question with every vector. The id of a vector is the position of its chunk. `url` is the server of the config, which may
-    hold no password; without one it is that of the environment variable `variable`. `clients` are the packages of its client.
+    hold no password; without one it is that of the environment variable `variable`. `clients` are the packages of its client;
+    the first one is that of the extra.
     """
 
     uses_vectors: ClassVar[bool] = True
@@ -74,10 +75,6 @@ class StoredIndex:
             raise ConfigError(place, "is not the URL of a server", f"write it like {self.schemes[0]}://host:port")
         return parts
 
-    def missing(self) -> MissingExtraError:
-        """The error where the client is not installed."""
-        raise NotImplementedError
-
     def fill(self, name: str, vectors: Vectors) -> None:
         """Make a collection, or complete it; UserError if the store cannot do it."""
         raise NotImplementedError
@@ -111,7 +108,7 @@ class StoredIndex:
             if package.partition(".")[0] not in self.clients and not isinstance(error, OSError | ValueError):
                 raise
             if isinstance(error, ModuleNotFoundError):
-                raise self.missing() from error
+                raise MissingExtraError(self.where, self.clients[0]) from error
             message = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
             remedy = "start the server, or correct its address; then run the command again: finished stages are kept"
             raise ServiceError(self.where, f"{self.address} fails: {message}", remedy) from error

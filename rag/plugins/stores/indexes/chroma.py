@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from rag.core.errors import MissingExtraError
 from rag.core.files import locked
 from rag.core.types import Vectors
 from rag.plugins.stores.stored_index import Places, StoredIndex, write_missing
@@ -59,10 +58,6 @@ class ChromaIndex(StoredIndex):
         client = chromadb.HttpClient(parts.hostname or "", parts.port or (443 if secure else 8000), secure, headers, settings)
         self.require(str(client.get_version()), NEEDED)
         return client
-
-    def missing(self) -> MissingExtraError:
-        """The error where the client is not installed."""
-        return MissingExtraError("index.chroma", "chromadb", "chroma")
 
     def fill(self, name: str, vectors: Vectors) -> None:
         """Write what is missing; in a folder one process waits for another."""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
 from rag.core.checks import check_whole
-from rag.core.errors import ConfigError, MissingExtraError
+from rag.core.errors import ConfigError
 from rag.core.types import Vectors
 from rag.plugins.stores.stored_index import Places, StoredIndex
 
@@ -31,7 +31,7 @@ class PgvectorIndex(StoredIndex):
 
     where: ClassVar[str] = "index.pgvector"
     variable: ClassVar[str] = "PGVECTOR_URL"
-    clients: ClassVar[tuple[str, ...]] = ("psycopg", "pgvector")
+    clients: ClassVar[tuple[str, ...]] = ("pgvector", "psycopg")
     schemes: ClassVar[tuple[str, ...]] = ("postgresql", "postgres")
     most: ClassVar[int] = 1_000
     runtime: ClassVar[tuple[str, ...]] = ("url", "timeout", "build_mb")
@@ -45,10 +45,6 @@ class PgvectorIndex(StoredIndex):
         check_whole(f"{self.where}.runtime.build_mb", build_mb, 1, hint="megabytes for the graph while it is built")
         self.timeout, self.build_mb = timeout, build_mb
         self._local = threading.local()
-
-    def missing(self) -> MissingExtraError:
-        """The error where the client is not installed."""
-        return MissingExtraError("index.pgvector", "pgvector", "pgvector")
 
     def fill(self, name: str, vectors: Vectors) -> None:
         """Make the table unless it exists; of two processes one waits. ConfigError for vectors too long for a graph."""

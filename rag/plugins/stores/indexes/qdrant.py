@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from rag.core.checks import check_whole
-from rag.core.errors import ConfigError, MissingExtraError
+from rag.core.errors import ConfigError
 from rag.core.types import Vectors
 from rag.plugins.stores.stored_index import Places, StoredIndex, write_missing
 
@@ -51,10 +51,6 @@ class QdrantIndex(StoredIndex):
             client = QdrantClient(self.server, api_key=key, timeout=self.timeout, check_compatibility=False)
         self.require(str(client.info().version), NEEDED)
         return client
-
-    def missing(self) -> MissingExtraError:
-        """The error where the client is not installed."""
-        return MissingExtraError("index.qdrant", "qdrant-client", "qdrant")
 
     def fill(self, name: str, vectors: Vectors) -> None:
         """Write what is missing; the graph is complete when this returns. ConfigError for a graph without a server."""
