@@ -10,7 +10,7 @@ from typing import ClassVar
 from rag.core.checks import check_number
 from rag.core.diversity import picked_at
 from rag.core.numbers import unit_rows
-from rag.core.roles import Embedder, fingerprint
+from rag.core.roles import Embedder
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,6 @@ class MmrReranker:
 
     def __post_init__(self) -> None:
         check_number("reranker.relevance_weight", self.relevance_weight, 0, 1)
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the embedder."""
-        return fingerprint(self.embedder)
 
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]

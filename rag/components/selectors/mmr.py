@@ -13,7 +13,7 @@ from rag.core.errors import ConfigError
 from rag.core.memo import Recent
 from rag.core.numbers import unit_rows
 from rag.core.rankings import Rankings
-from rag.core.roles import Embedder, fingerprint
+from rag.core.roles import Embedder
 
 
 class MmrSelector:
@@ -36,10 +36,6 @@ class MmrSelector:
         check_whole("selector.mmr.depth", depth, 1)
         self.embedder, self.relevance_weight, self.depth = embedder, float(relevance_weight), depth
         self._vectors: Recent[NDArray[np.float32]] = Recent()
-
-    def fingerprint(self) -> str:
-        """The fingerprint of the embedder."""
-        return fingerprint(self.embedder)
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
         """The same hits in a new order; ConfigError for rankings that a selector widened."""

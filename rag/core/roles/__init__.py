@@ -148,10 +148,11 @@ def varies(generator: object) -> bool:
 
 
 def fingerprint(component: object) -> str:
-    """The model of a component, else of its `generator`, `encoder` or `summarizer`; empty if there is none."""
+    """The model of a component, else of its `generator`, `encoder`, `summarizer` or what `compares` names; empty for none."""
     if isinstance(component, Fingerprinted):
         return str(component.fingerprint())
-    inner = (getattr(component, name, None) for name in ("generator", "encoder", "summarizer"))
+    names = ("generator", "encoder", "summarizer", *getattr(component, "compares", ())[1:])
+    inner = (getattr(component, name, None) for name in names)
     return next((fingerprint(part) for part in inner if part is not None), "")
 
 

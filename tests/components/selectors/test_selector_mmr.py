@@ -10,6 +10,7 @@ from rag.components.selectors.parents import ParentsSelector
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
+from rag.core.roles import fingerprint
 from rag.core.types import Document, Span, Vectors
 
 TEXT = "1 0;1 0;0 1;3 4;"
@@ -18,6 +19,9 @@ CORPUS = Corpus.of([Document("d", TEXT)], [Span("d", at, at + 4) for at in range
 
 class Plane:
     """Texts are "x y;"."""
+
+    def fingerprint(self) -> str:
+        return "plane"
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return np.array([[float(part.strip(";")) for part in text.split()] for text in texts], np.float32)
@@ -30,6 +34,7 @@ def ordered(row: list[tuple[int, float]], weight: float = 0.5, depth: int = 20) 
 
 
 def test_by_hand() -> None:
+    assert fingerprint(MmrSelector(Plane())) == "plane", "the embedder is in the identity"
     # Relevance 1, .5, 0, picked in this order: 0; then 2 with 0 - 0 against 1 with .25 - .5.
     assert ordered([(0, 30.0), (1, 20.0), (2, 10.0)]) == [(0, 0.5), (2, 0.0), (1, -0.25)]
     # The last one has cosines of .6 and .8 with those before it.
