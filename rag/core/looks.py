@@ -7,8 +7,9 @@ from typing import Literal
 from rag.core.records.queries import BY_RULES, Result, Routed
 
 Act = Literal["search", "query_records", "decompose", "gap", "think", "stop", "reuse", "merge", "shape", "condense", "audit"]
-ROLES = {"decompose": "policy", "gap": "policy", "think": "policy", "shape": "shape", "audit": "shape", "condense": "condense"}
-"""The acts for which a model is asked, with the roles of their components."""
+POLICY: tuple[Act, ...] = ("search", "query_records", "decompose", "gap", "think")
+ROLES: dict[Act, str] = dict.fromkeys(POLICY, "policy") | {"shape": "shape", "audit": "shape", "condense": "condense"}
+"""The acts for which a model is asked, or that it asks for, with the roles of their components."""
 KINDS = ("facts", "constraints", "open_issues")
 """The kinds of items in a condensed context, in the order of the prompt."""
 

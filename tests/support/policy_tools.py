@@ -34,7 +34,7 @@ class WordTools:
     def read(self, ranking: Rankings | None, results: Sequence[str] = ()) -> Framed:
         row = ranking.first(self.k).row(0) if ranking is not None else ()
         texts = (*(self.corpus.text(place) for place, _ in row), *results)
-        return Framed(tuple(f"<{text}>" for text in texts if not self.withheld or self.withheld not in text))
+        return Framed(tuple(f"<{text}>" for text in texts if not self.withheld or self.withheld not in text), after="Quoted.")
 
     def query_records(self, query: RecordQuery) -> Result:
         self.queries.append(query)

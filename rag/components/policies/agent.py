@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from rag.components.policies.actions import Action, Finish, RecordsAction, SearchAction, action_of, shown, tables_for
@@ -107,9 +107,12 @@ class Agent:
         return trail.looked()
 
     def _opening(self, tools: Tools, passages: str) -> list[Message]:
-        """The first messages; names of tables and fields come from documents, so they are framed as passages are."""
+        """The first messages, to which each call adds; first what all questions share, so that a server reads it once.
+
+        Names of tables and fields come from documents, so they are framed as passages are, whose last note is for both.
+        """
         texts = [described_table(table, SOME) for table in tables_for(tools.sought.question, tools.records, self.tables)]
-        described = within(tools.read(None, texts), self.passage_chars)
+        described = within(replace(tools.read(None, texts), after=""), self.passage_chars)
         instruction = "\n\n".join(filter(None, (self.instruction, self.records if described else "")))
         asking = fill(self.prompt, {"question": tools.sought.question, "passages": passages or self.words["nothing"]})
         tables = fill(self.tables_format, {"tables": described}) if described else ""

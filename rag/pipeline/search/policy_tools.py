@@ -12,7 +12,7 @@ from rag.core.records.database import RecordDatabase
 from rag.core.records.queries import RecordQuery, Result
 from rag.core.records.sets import RecordSet
 from rag.core.roles import READABLE, Policy, Reranker
-from rag.core.types import Framed, Sought
+from rag.core.types import Framed, Query, Sought
 from rag.pipeline.prompt.context_packing import pack
 from rag.pipeline.prompt.excerpts import Excerpts
 from rag.pipeline.search.index_search import IndexSearch
@@ -66,7 +66,9 @@ class PipelineTools:
         (screened,) = self.excerpts.screen([query], found, self.corpus, [Look(results=given)])
         packed = pack(screened.kept, self.corpus, self.excerpts.context_tokens)
         texts = (text for place, text in enumerate(given) if place not in screened.withheld)
-        return self.excerpts.framed(query, (*self.excerpts.quoted(packed, self.corpus), *texts))
+        # The marks of records alone are the same for all questions, so that a server reads the beginning of a prompt once.
+        asked = query if ranking is not None else Query(query.query_id, "")
+        return self.excerpts.framed(asked, (*self.excerpts.quoted(packed, self.corpus), *texts))
 
     def query_records(self, query: RecordQuery) -> Result:
         """The result of a query."""

@@ -14,6 +14,7 @@ from support.scripted_generator import Scripted, raising
 from rag.components.policies.actions import action_of
 from rag.components.policies.agent import SILENCE, Agent
 from rag.core.errors import BudgetError, ServiceError
+from rag.core.looks import Look
 from rag.core.records.sets import Field, Record, RecordSet, RecordTable
 from rag.core.roles.looking import Looked
 from rag.core.types import Reply, Request
@@ -77,6 +78,7 @@ def test_a_turn_searches_observes_and_finishes() -> None:
     assert found.steps[2].found[0].startswith("d1:")
     assert "<Neil Peart is drummer of Rush.>" in seen(model)
     assert "Counterparts" not in seen(model), "what was shown is not shown again"
+    assert model.requests[1].messages[:2] == model.requests[0].messages, "a prompt only grows: servers keep its beginning"
     assert {place for place, _ in found.ranking.row(0)} >= {0, 1}
     assert found.failed == ""
 
@@ -84,7 +86,6 @@ def test_a_turn_searches_observes_and_finishes() -> None:
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        ("no JSON at all", "holds no JSON object"),
         ({"tool": "search", "query": "abc", "k": 10**9}, "has 'k'"),
         ({"tool": "search", "query": " "}, "has a text of 0 characters"),
         ({"tool": "query_records", "query": "DROP TABLE assets"}, "has a query that is no JSON object"),
@@ -111,6 +112,7 @@ def test_results_of_records_reach_the_prompt() -> None:
     found, _, model = looked([count(field="price", operator="<", value=500), FINISH], records=ASSETS)
     assert found.results == ("count of assets where price < 500: 2",)
     assert 'table "assets": Register, 3 records\n- name (text): ' in model.requests[0].messages[1].content
+    assert model.requests[0].messages[1].content.count("Quoted.") == 1, "one note for tables and passages"
     hostile, _, _ = looked([count(field="name", operator="=", value="x' OR '1'='1"), FINISH], records=ASSETS)
     assert hostile.results == ("count of assets where name = x' OR '1'='1: 0",)
 
@@ -125,7 +127,7 @@ def test_the_cap_and_two_repeated_calls_in_a_row_end_the_turn() -> None:
     found, _, model = looked([*map(search, ("Rush drummer", "Length of the Humber Bridge", "RUSH  drummer"))], calls=5)
     assert len(model.requests) == 3
     assert [step.failure for step in found.steps if step.act == "search"] == ["", "", "repeated", "repeated"]
-    assert len(found.ranking.row(0)) >= 2
+    assert Look(steps=found.steps).unusable == ["policy", "policy"]
     assert looked([*map(search, ("one", "two", "six"))], calls=3)[0].steps[-1].observed == "the cap of 3 calls"
 
 
@@ -143,14 +145,11 @@ def test_a_time_out_is_a_step_and_two_in_a_row_end_the_turn() -> None:
 
 
 def test_a_budget_in_tokens_stops_before_the_request_that_exceeds_it() -> None:
-    unlimited, _, model = looked([search(f"thing {number}") for number in range(9)], calls=9, tokens=None)
+    _, _, model = looked([search(f"thing {number}") for number in range(9)], calls=9, tokens=None)
     first = sum(len(message.content) for message in model.requests[0].messages) // 4
     found, _, model = looked([search(f"thing {number}") for number in range(9)], calls=9, tokens=first + 105)
     assert len(model.requests) == 1
     assert "does not fit into" in found.steps[-1].failure
-    assert len(unlimited.steps) > len(found.steps)
-    found, tools, model = looked([FINISH], tokens=1)
-    assert (model.requests, len(tools.searched)) == ([], 1)
 
 
 def test_a_spent_budget_of_a_sweep_is_raised() -> None:

@@ -142,4 +142,3 @@ def test_tokens_limit_the_requests() -> None:
 def test_names_are_runs_of_capitals_without_light_words() -> None:
     text = "The University of Leeds met C. S. Forester, and In 1990 he left. A note of C3PO"
     assert names(text, {"of"}, Stems().light) == ["University of Leeds", "C. S. Forester", "C3PO"]
-    assert names("", {"of"}, set()) == []

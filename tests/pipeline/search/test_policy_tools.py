@@ -54,6 +54,8 @@ def test_what_a_model_reads_is_screened_and_framed(pipeline: Pipeline) -> None:
     assert "3 tickets" in read.contexts[-1]
     assert read.before
     assert tools.read(None, []).contexts == ()
+    other = tools_of(pipeline, "When does the bus leave?").read(None, ["3 tickets"])
+    assert other == tools.read(None, ["3 tickets"]), "a server reads tables once for all questions"
 
 
 def test_an_agent_that_obeys_reads_no_order(pipeline: Pipeline) -> None:
