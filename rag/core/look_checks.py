@@ -29,11 +29,11 @@ def check_shape(shape: Shape) -> None:
         raise ValueError(f"has a text of {len(wrong[0])} characters; it is one line of at most {LINE}, or {LABEL} for a name")
 
 
-def check_condensed(condensed: Condensed, passages: Sequence[str]) -> None:
+def check_condensed(condensed: Condensed, passages: Sequence[str], question: str = "") -> None:
     """Raise ValueError for an item without text or source, with a source that does not exist, or with a value of its own.
 
-    Values are numbers, codes and names: those of a fact or a constraint must be in one of its `passages`. An open issue needs
-    no source.
+    Values are numbers, codes and names: those of a fact or a constraint must be in one of its `passages`. The first word of a
+    sentence is a name where the `question` has it with a capital. An open issue needs no source.
     """
     for kind in KINDS:
         items: tuple[Item, ...] = getattr(condensed, kind)
@@ -45,17 +45,18 @@ def check_condensed(condensed: Condensed, passages: Sequence[str]) -> None:
             if wrong := [number for number in item.sources if not 1 <= number <= len(passages)]:
                 raise ValueError(f"cites source {wrong[0]}, and there are {len(passages)}")
             if kind != "open_issues":
-                _check_values(item, "\n".join(passages[number - 1] for number in item.sources))
+                _check_values(item, "\n".join(passages[number - 1] for number in item.sources), question)
     if not condensed.facts and not condensed.constraints:
         raise ValueError("holds no fact")
 
 
-def _check_values(item: Item, cited: str) -> None:
+def _check_values(item: Item, cited: str, question: str) -> None:
     if not item.sources:
         raise ValueError(f"names no source of {item.text[:60]!r}")
     own, there = Stated.of(item.text, "english"), Stated.of(cited, "english")  # only numbers, codes and names are compared
     for fact in own.facts:
         word = own.text[fact.start : fact.end]
-        named = fact.kind == "number" or not (word.isalpha() and BEGINS.search(own.text[: fact.start]))
+        begins = word.isalpha() and BEGINS.search(own.text[: fact.start])
+        named = fact.kind == "number" or not begins or f" {word}" in question.strip()
         if fact.kind != "word" and not fact.weak and named and not there.has(fact):
             raise ValueError(f"says {word!r}, which its sources do not have")

@@ -86,7 +86,7 @@ class CondenseLink:
         corpus = self.passages.corpus
         headed = [(corpus.title(one.span.doc_id), *(part.path for part in one.sections), one.text) for one in _chunks(work)]
         try:
-            check_condensed(condensed or Condensed(), ["\n".join(texts) for texts in headed])
+            check_condensed(condensed or Condensed(), ["\n".join(texts) for texts in headed], work.sought.question)
         except ValueError as error:
             return f"the condensed context {error}"
         texts = [item.text for item in condensed.items] if condensed else []

@@ -1,6 +1,7 @@
 """Condensers, and the checks of what they make."""
 
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -91,6 +92,8 @@ def test_a_server_that_fails_condenses_nothing() -> None:
     [
         (Item("You have twenty-six days.", (1,)), ""),
         (Item("Ask Ann Lee about form F-12.", (1, 2)), ""),
+        (Item("Holidays are 26 days.", (1,)), ""),
+        (Item("Canada has 26 days.", (1,)), "says 'Canada'"),
         (Item("You have 27 days.", (1,)), "says '27 days'"),
         (Item("Ask Bob.", (2,)), "says 'Bob'"),
         (Item("You have 26 days.", (2,)), "says '26 days'"),
@@ -103,11 +106,8 @@ def test_a_server_that_fails_condenses_nothing() -> None:
     ],
 )
 def test_values_are_those_of_the_cited_passages(item: Item, why: str) -> None:
-    if not why:
-        check_condensed(Condensed((item,)), TEXTS)
-        return
-    with pytest.raises(ValueError, match=why):
-        check_condensed(Condensed((item,)), TEXTS)
+    with pytest.raises(ValueError, match=why) if why else nullcontext():
+        check_condensed(Condensed((item,)), TEXTS, " Holidays in Canada?")
 
 
 def test_an_empty_or_endless_context_is_refused() -> None:
