@@ -7,6 +7,7 @@ from typing import Any
 
 from rag.config.validation import asks_model
 from rag.core.assessments import Spent
+from rag.core.looks import ROLES
 from rag.execution.store.serialisation import looks_of
 
 SUMS = ("summary", "failures", "cost", "unread", "asked", "written", "enriched", "read")
@@ -46,7 +47,8 @@ def unusable_of_stage(meta: Mapping[str, Any]) -> Mapping[str, int]:
     if "enriched" in meta:
         return {"enrich": meta["enriched"]["unusable"]}
     if "looks" in meta and "answers" not in meta:
-        return Counter(role for look in looks_of(meta) if look for role in look.unusable)
+        failed = Counter(role for look in looks_of(meta) if look for role in look.unusable)
+        return dict.fromkeys(("route", *ROLES.values()), 0) | failed
     return {"queries": sum(bool(part["note"]) for part in meta["sought"])} if "sought" in meta else {}
 
 

@@ -80,7 +80,6 @@ def test_a_turn_searches_observes_and_finishes() -> None:
     assert "Counterparts" not in seen(model), "what was shown is not shown again"
     assert model.requests[1].messages[:2] == model.requests[0].messages, "a prompt only grows: servers keep its beginning"
     assert {place for place, _ in found.ranking.row(0)} >= {0, 1}
-    assert found.failed == ""
 
 
 @pytest.mark.parametrize(
@@ -139,7 +138,6 @@ def test_a_time_out_is_a_step_and_two_in_a_row_end_the_turn() -> None:
     found, _, model = looked([late], calls=9)
     assert len(model.requests) == SILENCE
     assert found.failed == "no answer within 1 s"
-    assert found.ranking.row(0)[0][0] == 0, "the question itself was searched for"
     found, _, _ = looked([""], calls=9)
     assert found.failed == "an empty reply"
 

@@ -23,6 +23,7 @@ from rag.execution.store.serialisation import looks_of
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import open_config
+from rag.execution.sweep.stage_sums import unusable_of_stage, unusable_of_trial
 from rag.reporting.terminal.leaderboards import leaderboard
 
 PROMPTS = "prompt: prompt=plain,bare,cited,layered"
@@ -158,5 +159,7 @@ def test_replies_that_no_helper_can_use_are_counted_on_the_board_and_named_by_as
     questions = {"queries": 6, "route": 6, "shape": 11, "policy": 6, "condense": 5, "enrich": 5}  # one question finds nothing
     assert {name: with_model[f"unusable_{name}"] for name in questions} == questions
     assert with_model["unusable"] == sum(questions.values())
+    none = [{"unusable": unusable_of_stage({"looks": []})}]
+    assert unusable_of_trial({"shape": {"generator": {}}}, none) == {"unusable_shape": 0, "unusable": 0}
     assert {"unusable", "tokens"} < {column.header for column in leaderboard(board).columns}  # 80 columns hold few
     assert "Without a usable reply of a model: queries, route, shape (2 times), policy, condense." in said
