@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from textwrap import shorten
 from typing import ClassVar
 
 from rag.components.policies.actions import Action, Finish, RecordsAction, SearchAction, action_of, shown, tables_for
-from rag.components.policies.trail import Asked, Trail, within
+from rag.components.policies.trail import SHOWN, Asked, Trail, within
 from rag.core.checks import check_whole
 from rag.core.errors import UserError
 from rag.core.rankings import Rankings
@@ -160,7 +161,7 @@ class Agent:
         try:
             text = shown(action, tools.query_records(action.query))
         except UserError as error:
-            text, failure = f"{error.what}; {error.remedy}", error.what
+            text, failure = shorten(f"{error.what}; {error.remedy}", SHOWN, placeholder=" …"), error.what
         framed = tools.read(None, [text])
         turn.trail.note(action.tool, shown(action), text if framed.contexts else "withheld by a guard", failure)
         if framed.contexts and not failure:
