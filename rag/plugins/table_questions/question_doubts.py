@@ -32,12 +32,9 @@ def clear_result(query: RecordQuery, reading: Reading, database: RecordDatabase,
     With a single table (`is_single`) the answer may be in one record.
     """
     result, taken = database.run(query), _Taken(query, reading, database)
-    for why, is_so in (_misfits(taken, result, is_single)).items():
-        if is_so:
-            raise Misfit(why)
-    for why, is_so in _doubts(taken, result).items():
-        if is_so:
-            raise Doubt(why)
+    for error, checks in ((Misfit, _misfits(taken, result, is_single)), (Doubt, _doubts(taken, result))):
+        if why := next((why for why, is_so in checks.items() if is_so), ""):
+            raise error(why)
     return result
 
 
@@ -46,6 +43,7 @@ class _Taken:
 
     def __init__(self, query: RecordQuery, reading: Reading, database: RecordDatabase) -> None:
         self.query, self.reading, self.table = query, reading, reading.lexicon.table
+        self.is_sum = query.intent in ("sum", "average")
         operands = [query, query.other] if query.intent in ("difference", "change") and query.other else [query]
         self.operands = [database.selected(each) for each in operands]
         self.records = self.operands[0]
@@ -55,11 +53,6 @@ class _Taken:
         self.tested = {self.order, *compared} - {-1}
         pairs = zip(operands, self.operands, strict=True)
         self.cells = [(record, self.table.column(name)) for each, own in pairs for record in own for name in each.fields]
-
-    @property
-    def is_sum(self) -> bool:
-        """True for a sum and an average."""
-        return self.query.intent in ("sum", "average")
 
 
 def _misfits(taken: _Taken, result: Result, is_single: bool) -> Mapping[str, object]:
@@ -76,7 +69,8 @@ def _misfits(taken: _Taken, result: Result, is_single: bool) -> Mapping[str, obj
         if query.intent == "top_n"
         else query.intent in LISTED and any(record.values[place] is None for record, place in taken.cells),
         "one record, as in a passage": is_one and not is_single,
-        "another number of records": any(claim not in (count, len(taken.places)) for claim in taken.reading.claims),
+        "another number of records": any(claim not in (count, len(taken.places)) for claim in taken.reading.claims)
+        or (1 in taken.reading.claims and count != 1 and len(result.values) != 1),
         "one number": taken.is_sum and not taken.reading.is_counted and count * len(taken.places) < FEWEST,
         "not two numbers": query.intent in ("difference", "change") and any(len(records) != 1 for records in taken.operands),
     }
@@ -97,6 +91,7 @@ def _doubts(taken: _Taken, result: Result) -> Mapping[str, object]:
             for value in result.values
         ),
         "no person": taken.reading.all("operation", "who")
+        and query.intent != "group_by"
         and any(any(map(str.isdigit, value)) for value in (*result.values, result.value)),
         "a number that is not read": any(value is None and any(map(str.isdigit, shown)) for value, shown in tested),
         "a sign that may be none": query.intent in MEASURED

@@ -70,12 +70,6 @@ class PartList:
         self.left.difference_update(found)
         return found
 
-    def use(self, part: Part | None) -> Part | None:
-        """A part, which is used now."""
-        if part:
-            self.left.discard(part)
-        return part
-
     def behind(self, part: Part, kind: str = "") -> Part | None:
         """The next part that is no stop word, if it is of a kind."""
         found = next((each for each in self.parts if each.start >= part.end and each.kind != "stop"), None)
@@ -84,13 +78,17 @@ class PartList:
     def head(self, part: Part) -> Part | None:
         """As `behind`, without words such as `all` and `which`."""
         found = self.behind(part)
-        return self.head(found) if found and found.meaning in ("all", "each", "both", *ASKS) else found
+        return self.head(found) if found and found.meaning in (*OPTIONAL, *ASKS) else found
 
     def first(self) -> Part | None:
         """What a question is about: the head of its first word that asks, or its first part where none does."""
-        if asks := [each for each in self.all("operation", *ASKS) if each.meaning != "when" or not self.is_relative(each)]:
-            return self.head(asks[0])
-        return next((part for part in self.parts if part.meaning not in ("aside", "all", "each", "both")), None)
+        asks = [each for each in self.all("operation", *ASKS) if each.meaning != "when" or not self.is_relative(each)]
+        if asks and (head := self.head(asks[0])):
+            return head
+        if not asks and self.parts[0].meaning == "verbs":
+            return self.parts[0]  # Yes or no is asked, and nothing else.
+        free = (*OPTIONAL, *ASKS, "exists")
+        return next((part for part in self.parts if part.kind != "stop" and part.meaning not in free), None)
 
     def is_relative(self, part: Part) -> bool:
         """True for a word such as `whose` behind the records."""

@@ -1,26 +1,25 @@
 """The query that the parts of a question make."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from rag.core.records.queries import Condition, Intent, RecordQuery
-from rag.plugins.table_questions.question_conditions import Where
-from rag.plugins.table_questions.question_groups import Groups
+from rag.plugins.table_questions.question_clauses import Clauses, Where
 from rag.plugins.table_questions.question_parts import ASKS, Misfit, Part
 from rag.plugins.table_questions.record_words import Lexicon
 
 
-class Reading(Groups):
+class Reading(Clauses):
     """Makes the query of one reading of a question; every part must have its place in it.
 
     `claims` are numbers such as `three` in "all three": that many records must be taken. `is_absolute` is True for a difference
     without a direction, `is_counted` for a number in a field that a question counts.
     """
 
-    def __init__(self, parts: Sequence[Part], lexicon: Lexicon, times: Mapping[str, str]) -> None:
+    def __init__(self, parts: Sequence[Part], lexicon: Lexicon) -> None:
         super().__init__(parts, lexicon)
-        self.times, self.table = times, lexicon.table.name
+        self.table = lexicon.table.name
         self.claims: tuple[float, ...] = ()
         self.is_absolute = self.is_counted = False
         self._is_all = bool(self.all("operation", "all", "both", "each"))
@@ -30,29 +29,39 @@ class Reading(Groups):
         where = self.compared()
         made = self._difference() or self._moved() or self._ordered(where) or self.grouped(where) or self._others(where)
         named, key = bool(self.all("operation", "named")), self.lexicon.key
-        if made.intent in ("count", "top_n", "group_by") and any(part.is_part and not named for part in self.all("value")):
+        is_loose = any(part.is_part and not part.number and not named for part in self.all("value"))
+        has_several = made.intent == "list" and len({part.place for part in self.all("value")}) > 1
+        if is_loose and (has_several or made.intent in ("count", "top_n", "group_by")):
             raise Misfit("parts of values, which may be other things")
         named |= any(part.place == key for part in self.all("field")) or not self.lexicon.is_key(key)
         if made.intent == "count" and not named and any(part.place == key for part in self.all("value")):
             raise Misfit("a count of one name")
         if made.intent == "count" and self.alone:
             raise Misfit("a value that may be what acts")
-        if made.intent not in ("list", "lookup", "group_by") and self.all("operation", "each"):
+        if self._is_per(made):
             raise Misfit("a value for each record")
         claims = {"only": 1.0, "both": 2.0}
-        claiming = (*self.take("number"), *(self.all("operation", *claims) if not made.across else ()))
+        claiming = (*self.take("number"), *self.all("operation", *(("only",) if made.across else claims)))
         self.claims = tuple(claims.get(part.meaning, part.number) for part in claiming)
         self.take("operation", "only")
         if self.left:
             raise Misfit("words are left over")
         asked = {*made.fields, made.order, *(made.other.fields if made.other else ())}
-        if any(self._is_vague(part) and self.name(part.place) in asked for part in self.all("field")):
+        numbers = {place for place, field in enumerate(self.lexicon.table.fields) if field.type == "number"} - {
+            *self.lexicon.headed
+        }
+        vague = [part for part in self.all("field") if part.is_derived or (part.is_part and part.place in numbers)]
+        if any(self.name(part.place) in asked for part in vague):
             raise Misfit("another form of the name of a field, or a part of it")
         return self._current(made)
 
-    def _is_vague(self, part: Part) -> bool:
-        """True for a field by another form of its name, or for numbers by a part of it; a year is enough."""
-        return part.is_derived or (part.is_part and self.type(part.place) == "number" and part.place not in self.lexicon.headed)
+    def _is_per(self, made: RecordQuery) -> bool:
+        """True for `each` before anything but the records, what is listed, or groups."""
+        first, is_listed = self.first(), made.intent in ("list", "lookup")
+        is_key = first is not None and first.place == self.lexicon.key
+        heads = [self.behind(part) for part in self.all("operation", "each")]
+        is_group = made.intent == "group_by" or made.across
+        return not is_group and not all(is_listed and (is_key or head in (None, first)) for head in heads)
 
     def _current(self, query: RecordQuery) -> RecordQuery:
         """The query for current editions; Misfit if several tables are one and none is named."""
@@ -87,6 +96,8 @@ class Reading(Groups):
             self.take("operation", *ASKS)
             names = dict.fromkeys(self.name(part.place) for part in self.take("field"))
             return RecordQuery("list", self.table, tuple(names), where, across=across)
+        if {part.place for part in self.all("value")} & {part.place for part in self.all("field")}:
+            self.take("operation", "shared")  # The projects that share the theme citrus.
         targets = self._targets(where)
         if any(self.type(self.lexicon.table.column(name)) == "list" for name in targets) and any(
             isinstance(test.value, tuple) and len(test.value) > 1 for test in where
@@ -103,7 +114,7 @@ class Reading(Groups):
             return RecordQuery("count", self.table, where=where if head.kind != "title" else self.needed(where))
         if not head or head.kind != "field":
             raise Misfit("it is not clear what is counted")
-        self.use(head)
+        self.left.discard(head)
         name = self.name(head.place)
         if self.type(head.place) == "number" and head.place not in self.lexicon.labels:
             self.is_counted = True
@@ -122,7 +133,8 @@ class Reading(Groups):
             raise Misfit("two orders")
         where += self.values()
         before = self.before(orders[0])
-        n = self.use(self.before(orders[0], "number") or self.behind(orders[0], "number"))
+        n = self.before(orders[0], "number") or self.behind(orders[0], "number")
+        self.left -= {n}
         place = self._order_field(orders[0])
         values = self.all("value")
         places = {part.place for part in values}
@@ -145,7 +157,7 @@ class Reading(Groups):
         if found and found.place in self.lexicon.ranks:
             raise Misfit("the highest rank is a low number")
         if found and self.type(found.place) == "number" and (hints in ([], ["two"]) or found.place in order.fields):
-            self.use(found)
+            self.left.discard(found)
             return found.place
         is_listed = hints == ["first"] and any(part.meaning == "layout" for part in self.parts)
         if hints == ["row"] or (is_listed and all(map(self.lexicon.is_sorted, years))):
@@ -207,22 +219,19 @@ class Reading(Groups):
     def _head(self) -> int:
         """The field that a word like `who` means, or the key after `which`; -1 if the name of a field says it."""
         asks, first = self.take("operation", *ASKS), self.first()
-        if not asks and not (first and (first.kind in ("title", "rows") or (first.kind == "value" and self._is_told(first)))):
+        records = self.all("title") + self.all("rows")
+        if not asks and not (records and first and first.kind in ("title", "rows", "value")):
             raise Misfit("nothing is asked")
         meant = [part for part in asks if part.meaning in ("who", "when") and not self.is_relative(part)]
         named = {part.place for part in self.all("field") if part in self.left}
         head = self.behind(meant[0]) if meant else None
         texts = {head.place} if head and self.type(head.place) == "text" else set[int]()
-        if meant and not named <= {*meant[0].fields, *texts}:
+        is_thing = bool(meant and self.all("title")) and self.lexicon.key in meant[0].fields
+        if meant and (is_thing or not named <= {*meant[0].fields, *texts}):
             raise Misfit("another field than what is asked for")
         if meant and not named:
             return meant[0].fields[0] if len(meant[0].fields) == 1 else -1
         head = first or next(map(self.head, self.all("operation", "exists")), None)
-        if head and head.kind == "value" and len(head.rows) > 1 and not self._is_told(head):
-            return head.place
+        if head and head.kind == "value" and not records:
+            return head.place if len(head.rows) > 1 else -1
         return self.lexicon.key if head and head.kind in ("title", "rows", "value") else -1
-
-    def _is_told(self, value: Part) -> bool:
-        """True for a value before the records, such as `citrus-themed projects`."""
-        behind = next((part for part in self.parts if part.start >= value.end and part.place != value.place), None)
-        return behind is not None and behind.kind in ("title", "rows")

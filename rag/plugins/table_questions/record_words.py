@@ -69,7 +69,8 @@ class Link:
 class Lexicon:
     """The words of one table: of its fields, cells and titles."""
 
-    def __init__(self, table: RecordTable, tokens: Tokenizer, stop: frozenset[str], words: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, table: RecordTable, tokens: Tokenizer, words: Mapping[str, str]) -> None:
+        stop = frozenset(tokens.stems(words["stop"]))
         self.table = table
         self.title = frozenset(tokens.stems(f"{table.name} {table.title}"))
         self.fields: dict[Stems, list[int]] = {}
@@ -77,6 +78,7 @@ class Lexicon:
         self.headed: dict[int, int] = {}
         self.names = frozenset(form for each in table.fields for token in tokens(each.name) for form in singulars(token.word))
         self.values: dict[Stems, dict[int, Link]] = {}
+        self.written: set[str] = set()
         self.items: dict[tuple[int, Stems], dict[str, None]] = {}
         for place, each in enumerate(table.fields):
             stems = tokens.stems(each.name.partition("(")[0]) or tokens.stems(each.name)
@@ -86,13 +88,15 @@ class Lexicon:
             years = {int(stem) for stem in stems if YEAR.fullmatch(stem)}
             if len(years) == 1:
                 self.headed[place] = years.pop()
-        ranked = {*tokens.stems(" ".join(words["ranks"]))}
+        ranked = {*tokens.stems(words["ranks"])}
         self.ranks = [place for place, each in enumerate(table.fields) if ranked & {*tokens.stems(each.name)}]
         for row, record in enumerate(table.records):
             for place, each in enumerate(table.fields):
                 held = record.values[place]
                 for text in held if isinstance(held, tuple) else (written(record, place, each),):
-                    stems = tokens.stems(NOTE.sub("", text))
+                    cell = tokens(NOTE.sub("", text))
+                    stems = tuple(token.stem for token in cell)
+                    self.written.update(form for token in cell for form in singulars(token.word))
                     by_part = len(table.records) <= MOST_ROWS and len(stems) <= MOST_TOKENS and each.type != "list"
                     if stems and each.type != "boolean":
                         self._add(stems, place, row, by_part, stop)
@@ -105,10 +109,12 @@ class Lexicon:
         self.key = (alone or keys or [0])[0]
         self.years = [place for place, each in enumerate(table.fields) if each.type == "date" or self._has_years(place)]
         ids = [
-            place for place, each in enumerate(table.fields) if {token.word for token in tokens(each.name)} <= {*words["ids"]}
+            place
+            for place, each in enumerate(table.fields)
+            if {token.word for token in tokens(each.name)} <= {*words["ids"].split()}
         ]
         self.labels = {*self.ranks, *self.years, *ids, *filter(self._is_serial, range(len(table.fields)))}
-        self.sides = tuple(f"{word} " for each in words["sides"] for word in (each, f"{each}."))
+        self.sides = tuple(f"{word} " for each in words["sides"].split() for word in (each, f"{each}."))
 
     def _add(self, stems: Stems, place: int, row: int, by_part: bool, stop: frozenset[str]) -> None:
         self.values.setdefault(stems, {}).setdefault(place, Link()).whole.add(row)
@@ -146,9 +152,9 @@ class Lexicon:
         return all(map(self.is_sorted, self.years)) and all(each == sorted(each) for each in years)
 
     def is_key(self, place: int) -> bool:
-        """True if no two records have the same value."""
+        """True if no two records have the same value; False for lists, whose items are values."""
         values = self._values(place)
-        return len(set(values)) == len(values)
+        return self.table.fields[place].type != "list" and len(set(values)) == len(values)
 
     def _values(self, place: int) -> list[Cell]:
         return [record.values[place] for record in self.table.records if not record.total]
@@ -177,23 +183,18 @@ def _parts(stems: Stems) -> Iterator[Stems]:
             yield stems[start:end]
 
 
-@dataclass(frozen=True)
 class Phrases:
-    """The phrases of a language: each with what it means."""
+    """The phrases of a language, from kind → meaning → phrases; each with its kind and meaning."""
 
-    meanings: Mapping[tuple[str, ...], tuple[str, Any]]
-    longest: int
-    words: frozenset[str]
-
-    @classmethod
-    def of(cls, groups: Mapping[str, Mapping[str, Any]], tokens: Tokenizer) -> "Phrases":
-        """From kind → meaning → phrases."""
-        meanings: dict[tuple[str, ...], tuple[str, Any]] = {}
-        for kind, named in groups.items():
-            for meaning, phrases in named.items():
-                for phrase in phrases:
-                    meanings[tuple(token.word for token in tokens(str(phrase)))] = (kind, meaning)
-        return cls(meanings, max(map(len, meanings), default=0), frozenset(word for phrase in meanings for word in phrase))
+    def __init__(self, groups: Mapping[str, Mapping[str, Any]], tokens: Tokenizer) -> None:
+        self.meanings = {
+            tuple(token.word for token in tokens(str(phrase))): (kind, meaning)
+            for kind, named in groups.items()
+            for meaning, phrases in named.items()
+            for phrase in phrases
+        }
+        self.longest = max(map(len, self.meanings), default=0)
+        self.words = frozenset(word for phrase in self.meanings for word in phrase)
 
     def at(self, tokens: Sequence[Token], start: int) -> tuple[int, tuple[str, Any]] | None:
         """The end and the meaning of the longest phrase that begins at a token."""

@@ -316,20 +316,21 @@ PROJECTS = CONF.parent / "datasets/projects"
 
 
 def test_three_questions_and_their_paraphrases() -> None:
-    """None gets a wrong answer. The rules were written with the split `tune` in view, and `holdout` was read once."""
+    """None gets a wrong answer, and no question that is only like them gets one."""
     join = ["roster=csv", f"roster.path={PROJECTS}/roster.csv", "roster.key=id", "roster.column=project"]
     join += ["roster.fields={publisher: publisher}", "dataset=native", f"dataset.path={PROJECTS}", "enrich=documents"]
     parts = TrialParts(config_of(join), Components())
     made = parts.group("enrich")["documents"].enrich(load_documents(parts.role("loader")))
-    known, right = parts.role("roster").join(made), {"tune": 0, "holdout": 0}
+    known, right = parts.role("roster").join(made), {"tune": 0, "holdout": 0, "near": 0}
     assert [each.record_id for each in known.reconciled if each.status == "mismatch"] == ["mobile/tidewatch.md"]
-    rows = [json.loads(line) for line in (PROJECTS / "questions.jsonl").read_text("utf-8").splitlines()]
+    names = ("questions.jsonl", "near_misses.jsonl")
+    rows = [json.loads(line) for name in names for line in (PROJECTS / name).read_text("utf-8").splitlines()]
     for row in rows:
         gold, found = row.get("expects", {}), answer(row["text"], known)
-        right[row["split"]] += found is not None
+        right[row.get("split", "near")] += found is not None
         expected = gold.get("values") or [" ".join(each) for each in gold.get("table", ())]
         assert found is None or sorted(found) == sorted(expected), row["text"]
-    assert right == {"tune": 141, "holdout": 46}  # of 151 and 60
+    assert right == {"tune": 268, "holdout": 95, "near": 0}  # of 286, 105 and 159
     began, router = time.process_time(), built("route", "rules", RulesRouter, language="english")
     router.route([Query("q", f"{'please ' * (number % 9)}{rows[number % 63]['text']}") for number in range(1000)], known)
     assert time.process_time() - began < 20

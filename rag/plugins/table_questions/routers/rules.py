@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rag.core.errors import UserError
 from rag.core.memo import Once
@@ -45,7 +45,7 @@ class RulesRouter:
     """Makes a query of a question by the phrases of a language and the words of the tables.
 
     Every word must be a phrase of `operations`, `orders` or `comparisons`, the name or a value of a field, a word of the title
-    of the table, or one of `stop`; and every phrase, name and value must have its part in the query. A question may be read in
+    of the table, or one of `words`; and every phrase, name and value must have its part in the query. A question may be read in
     several ways: all that fit the records must give one answer, or the question is semantic. A query of one value in one record
     is made only if there is a single table, because a passage answers it as well. A filter before a phrase of `operations.says`
     narrows the search for the rest of the question: the route is `both`.
@@ -54,40 +54,35 @@ class RulesRouter:
     operations: Mapping[str, Sequence[str]]
     orders: Mapping[str, Sequence[str]]
     comparisons: Mapping[str, Sequence[str]]
-    times: Mapping[str, str]
-    words: Mapping[str, Sequence[str]]
+    words: Mapping[str, str]
     nouns: Mapping[str, Sequence[str]]
     related: Mapping[str, Sequence[str]]
-    stop: str
     language: str = "english"
     languages: Sequence[str] = ("english",)
+    _phrases: Once = field(default_factory=Once, init=False, compare=False)
+    _recent: list[tuple[RecordSet, "_Opened"]] = field(default_factory=list, init=False, compare=False)
 
     def __post_init__(self) -> None:
         check_language("route.language", self.language)
-        object.__setattr__(self, "_phrases", Once())
-        object.__setattr__(self, "_recent", [])
 
     def route(self, queries: Sequence[Query], records: RecordSet) -> list[Routed]:
         """The routes; semantic for a language without phrases, and with the `failure` for a question that ends in an error."""
         if not records.tables or self.language not in self.languages:
             return [Routed() for _ in queries]
         tokens = Tokenizer(self.language)
-        stop = frozenset(tokens.stems(self.stop))
         groups = {"operation": self.operations, "order": self.orders, "comparison": self.comparisons}
-        once: Once = self._phrases  # type: ignore[attr-defined]
-        phrases: Phrases = once(self, lambda: Phrases.of(groups, tokens))
-        opened = self._opened(records, tokens, stop)
-        labeller = Labeller(tokens, phrases, stop, self.words, self.nouns, self.related)
+        phrases = self._phrases(self, lambda: Phrases(groups, tokens))
+        opened = self._opened(records, tokens)
+        labeller = Labeller(tokens, phrases, self.words, self.nouns, self.related)
         return [self._routed(query.text, opened, labeller) for query in queries]
 
-    def _opened(self, records: RecordSet, tokens: Tokenizer, stop: frozenset[str]) -> _Opened:
+    def _opened(self, records: RecordSet, tokens: Tokenizer) -> _Opened:
         """Records, opened; those of the last questions are kept. Filters of a search make records of their own."""
-        recent: list[tuple[RecordSet, _Opened]] = self._recent  # type: ignore[attr-defined]
-        if found := next((opened for known, opened in tuple(recent) if known is records), None):
+        if found := next((opened for known, opened in tuple(self._recent) if known is records), None):
             return found
-        lexicons = tuple(Lexicon(table, tokens, stop, self.words) for table in records.tables if table.records)
+        lexicons = tuple(Lexicon(table, tokens, self.words) for table in records.tables if table.records)
         opened = _Opened(lexicons, RecordDatabase(records))
-        recent[:] = [*recent[1 - KEPT :], (records, opened)]
+        self._recent[:] = [*self._recent[1 - KEPT :], (records, opened)]
         return opened
 
     def _routed(self, text: str, opened: _Opened, labeller: Labeller) -> Routed:
@@ -115,7 +110,7 @@ class RulesRouter:
         """All readings of a question for one table that give an answer; none if they differ."""
         found = []
         for parts in labeller.readings(tokens, lexicon):
-            reading = Reading(parts, lexicon, self.times)
+            reading = Reading(parts, lexicon)
             try:
                 query = reading.query()
                 if reading.is_absolute and query.other and opened.database.run(query).value.startswith("-"):
@@ -140,5 +135,5 @@ class RulesRouter:
                     others -= {"stop", "title", "rows", "value", "field"}
                     if values and not others:
                         with suppress(Misfit):
-                            yield RecordQuery("list", lexicon.table.name, where=Reading(parts, lexicon, {}).where(values))
+                            yield RecordQuery("list", lexicon.table.name, where=Reading(parts, lexicon).where(values))
                 return
