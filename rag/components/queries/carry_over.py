@@ -25,13 +25,13 @@ class CarryOver:
 
     `words` are the lists of `rag.components.queries.words.Language` by language; a language without lists has the first ones.
     A question depends on earlier turns if it begins with one of `openers`, if it has one of `hints` with fewer than `enough`
-    terms and no name before it, or if it has at most `short` terms and no name. A question without any term of its own, such as
-    a wish for more, is searched for as the question before it was. Every other question is searched for as typed.
+    terms and no name before it, or if it has at most `short` terms and no name, and is not whole (`Language.is_whole`). One
+    without any term, such as a wish for more, is searched for as the question before it was, every other one as typed.
 
     The topic is computed turn by turn from the questions of the user. Each turn multiplies all weights by `decay`, and by
     `switch` too if the question is independent and shares no term with the topic: then the topic has changed. A term adds 1, or
     `named` if it is next to a name; in a dependent question this is multiplied by `leaning`. At most `most` terms are added,
-    those with at least `share` of the greatest weight. With `answers` above 0, each name in an answer adds that much.
+    those with at least `share` of the greatest weight.
     """
 
     words: Mapping[str, Mapping[str, Any]]
@@ -44,14 +44,12 @@ class CarryOver:
     switch: float = 0.2
     named: float = 1.5
     leaning: float = 0.5
-    answers: float = 0.0
 
     def __post_init__(self) -> None:
         check_language("queries.language", self.language)
         for name in ("share", "decay", "switch", "leaning"):
             check_number(f"queries.{name}", getattr(self, name), 0, 1)
-        for name in ("named", "answers"):
-            check_number(f"queries.{name}", getattr(self, name), 0)
+        check_number("queries.named", self.named, 0)
         for name, lowest in (("most", 1), ("short", 0), ("enough", 1)):
             check_whole(f"queries.{name}", getattr(self, name), lowest)
 
@@ -90,16 +88,15 @@ class CarryOver:
         return [topic.written[stem] for stem in enough if stem in best]
 
     def _depends(self, text: str, own: Sequence[Term]) -> bool:
-        return self._read.hinted(text, self.enough) or (len(own) <= self.short and not any(term.named for term in own))
+        is_whole = len(own) > 1 and self._read.is_whole(text)
+        is_short = len(own) <= self.short and not is_whole and not any(term.named for term in own)
+        return is_short or self._read.hinted(text, 1 if is_whole else self.enough)
 
     def _topic(self, history: Sequence[Turn]) -> Topic:
         topic = Topic({}, {})
         for turn in history:
             if turn.role == "user":
                 self._update(topic, turn.text)
-            elif self.answers:
-                named = [term for term in self._read.terms(turn.text) if term.named]
-                _add(topic, named, self.answers)
         return topic
 
     def _update(self, topic: Topic, text: str) -> None:
@@ -109,11 +106,7 @@ class CarryOver:
         fade = self.decay * (self.switch if new else 1.0)
         topic.weights.update({stem: weight * fade for stem, weight in topic.weights.items()})
         for run in self._read.runs(text):
-            weight = self.named if any(term.named for term in run) else 1.0
-            _add(topic, run, weight * (self.leaning if depends else 1.0))
-
-
-def _add(topic: Topic, terms: Sequence[Term], weight: float) -> None:
-    for term in terms:
-        topic.weights[term.stem] = topic.weights.get(term.stem, 0.0) + weight
-        topic.written.setdefault(term.stem, term.text)
+            weight = (self.named if any(term.named for term in run) else 1.0) * (self.leaning if depends else 1.0)
+            for term in run:
+                topic.weights[term.stem] = topic.weights.get(term.stem, 0.0) + weight
+                topic.written.setdefault(term.stem, term.text)

@@ -30,13 +30,16 @@ class Language:
     """The words of a language: `light` words have no topic, `hints` refer to something in earlier turns.
 
     A question that begins with one of `openers` continues an earlier one. `articles` are hints where no term comes next.
-    Without `capitals`, a capital begins any noun, and no name.
+    `counts` are words that count or list, `whole` words before what is counted or listed for each of its kind. Without
+    `capitals`, a capital begins any noun, and no name.
     """
 
     light: frozenset[str]
     hints: frozenset[str]
     openers: tuple[str, ...]
     articles: frozenset[str]
+    counts: frozenset[str]
+    whole: frozenset[str]
     capitals: bool
     stemmer: str
 
@@ -81,6 +84,12 @@ class Language:
                 return len(before) < enough and not any(named[earlier] for earlier in before)
         return False
 
+    def is_whole(self, text: str) -> bool:
+        """True if a text counts, lists or names things, and each or all of a kind: `for each publisher`, `in both sets`."""
+        words = [_normalised(word[0]) for word in WORD.finditer(text)]
+        is_list = bool(words) and (not self._is_light(words[0]) or not self.counts.isdisjoint(words))
+        return is_list and not self.whole.isdisjoint(words)
+
     def _is_light(self, word: str) -> bool:
         return len(word) < 2 or _normalised(word) in self.light
 
@@ -95,9 +104,12 @@ class Language:
 
 def language(lists: Mapping[str, Any], stemmer: str) -> Language:
     """A Language from the word lists of a config, separated by blanks; hints and articles are light words too."""
-    light, hints, articles = (frozenset(str(lists.get(name, "")).lower().split()) for name in ("light", "hints", "articles"))
+    names = ("light", "hints", "articles", "counts", "whole")
+    light, hints, articles, counts, whole = (frozenset(str(lists.get(name, "")).lower().split()) for name in names)
     openers = tuple(map(str.lower, lists.get("openers", ())))
-    return Language(light | hints | articles, hints, openers, articles, bool(lists.get("capitals", True)), stemmer)
+    return Language(
+        light | hints | articles, hints, openers, articles, counts, whole, bool(lists.get("capitals", True)), stemmer
+    )
 
 
 def _normalised(word: str) -> str:

@@ -35,6 +35,7 @@ def carried(question: str, *earlier: str, **parameters: Any) -> list[str]:
         (["What is throat cancer?", "Tell me about Lyme disease."], "Can it kill you?", ["Lyme", "disease"]),
         (["What is throat cancer?"], "Which doctors?", ["throat", "cancer"]),
         (["What is throat cancer?"], "And cancers in general?", ["throat"]),
+        (["What is throat cancer?"], "How much does each cost?", ["throat", "cancer"]),
     ],
 )
 def test_a_follow_up_takes_the_words_of_its_topic(earlier: list[str], question: str, words: list[str]) -> None:
@@ -58,6 +59,9 @@ THROAT = (Turn("user", "What is throat cancer?"),)
         ("How long are mails kept on servers before they are deleted?", THROAT, None),
         ("Which form do trustees sign when money is moved?", THROAT, None),
         ("What does P-8 allow?", THROAT, None),
+        ("How many doctors does each hospital have?", THROAT, None),
+        ("Drugs used in both hospitals, with their prices", THROAT, None),
+        ("Which drugs are used in both?", THROAT, "Which drugs are used in both? throat cancer"),
         (" Is it treatable? ", (), None),
         ("Is it treatable? ", THROAT, "Is it treatable? throat cancer"),
         ("Tell me more about that", THROAT, "What is throat cancer?"),
@@ -83,14 +87,6 @@ def test_weights_are_those_of_the_fold() -> None:
     topic = carry()._topic((Turn("user", "Which dogs herd sheep?"), Turn("user", "Do they herd cattle?")))
     # `Do they herd cattle?` leans: its terms add a half.
     assert topic.weights == pytest.approx({"dog": 0.9, "herd": 1.4, "sheep": 0.9, "cattl": 0.5})
-
-
-def test_names_in_answers_count_if_they_are_asked_to() -> None:
-    history = (Turn("user", "Who analyses samples?"), Turn("assistant", "We use Thornbury Analytical."))
-    query = Query("q", "Where are they?", history)
-    assert carry().carried(query) == ["analyses", "samples"]
-    assert carry(answers=1.0).carried(query) == ["analyses", "samples", "Thornbury", "Analytical"]
-    assert carry(answers=2.0).carried(query) == ["Thornbury", "Analytical"]
 
 
 @pytest.mark.parametrize(
