@@ -52,10 +52,12 @@ class Language:
         runs: list[list[Term]] = [[]]
         before = 0
         for word in WORD.finditer(text):
-            closed = text[before : word.start()].strip() or self._is_light(word[0])
-            if closed and runs[-1]:
+            is_apart = bool(text[before : word.start()].strip())
+            is_mark = bool(runs[-1]) and not is_apart and not word[0].islower() and word[0].lower() not in self.light
+            is_light = self._is_light(word[0]) and not is_mark  # The 7 of `line 7` and the C of `vitamin C` are terms.
+            if (is_apart or is_light) and runs[-1]:
                 runs.append([])
-            if not self._is_light(word[0]):
+            if not is_light:
                 runs[-1].append(self._term(text, word))
             before = word.end()
         return [run for run in runs if run]

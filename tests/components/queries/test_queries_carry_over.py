@@ -35,6 +35,7 @@ def carried(question: str, *earlier: str, **parameters: Any) -> list[str]:
         (["What is throat cancer?", "Tell me about Lyme disease."], "Can it kill you?", ["Lyme", "disease"]),
         (["What is throat cancer?"], "Which doctors?", ["throat", "cancer"]),
         (["What is throat cancer?"], "And cancers in general?", ["throat"]),
+        (["Is vitamin C safe, and how much?"], "And for a child?", ["vitamin", "C", "safe"]),
         (["What is throat cancer?"], "How much does each cost?", ["throat", "cancer"]),
     ],
 )
