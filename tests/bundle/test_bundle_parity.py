@@ -411,7 +411,7 @@ def test_questions_that_cannot_be_asked_over_http_are_left_out(there: Path, tmp_
     silent = [replace(case, answer=None) for case in cases]
     marked = [replace(case, query=replace(case.query, history=(Turn("assistant", "Eight [1]."),))) for case in cases]
     halved = [replace(case, query=Query("q", "When \ud800?")) for case in cases]
-    asking = {**bundle.config, "queries": {"_target_": "rag.components.queries.rewrite.ModelRewrite"}}
+    asking = {**bundle.config, "queries": {"_target_": "rag.components.queries.several.ModelQuestions"}}
     assert golden_cases.asks(asking)
     answering({"data": [{"id": "m", "bundle": bundle.digest}]})
     for lines in (silent, marked, halved):

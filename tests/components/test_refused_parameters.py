@@ -73,7 +73,7 @@ REFUSED = [
     *refused(text_folder, {"path": "x"}, "loader", {"patterns": ["../*"]}, {"patterns": [""]}),
     *refused("CarryOver", CARRY_OVER, "queries", {"share": 1.1}, {"decay": -0.1}, {"most": 0}, {"enough": 0}, {"named": -1.0}),
     *refused("CarryOver", CARRY_OVER, "queries", {"language": "x"}),
-    *refused("ModelRewrite", REWRITER, "queries", {"prompt": "x"}, {"turn_format": "{role}"}, {"turns": 0}, {"longest": 2}),
+    *refused("ModelQuestions", REWRITER, "queries", {"prompt": "x"}, {"turn_format": "{role}"}, {"turns": 0}, {"longest": 2}),
     *refused("ModelQuestions", REWRITER, "queries", {"most": 0}),
     *refused("TypedTurns", {}, "queries", {"turns": 0}),
     *refused("BufferMemory", {}, "memory", {"turns": 0}),

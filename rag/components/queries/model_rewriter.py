@@ -28,7 +28,8 @@ class ModelRewriter:
     `instruction` is the system message, `prompt` the user message with the placeholders {history} and {question}. {history}
     becomes the last `turns` messages, each cut to `turn_chars` characters and laid out by `turn_format`, which has the
     placeholders {role} and {text}. `label` is the end of the prompt, which some models repeat. `longest` is the most characters
-    of a line that is used: longer lines are answers. With `include_original` the question as typed is searched for too.
+    of a line that is used: longer lines are answers. With `include_original` the question as typed is searched for too. Without
+    `first` the model is not asked about the first question of a conversation.
     """
 
     generator: Generator
@@ -40,6 +41,7 @@ class ModelRewriter:
     turn_format: str = "{role}: {text}"
     longest: int = 300
     include_original: bool = False
+    first: bool = True
     costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -58,7 +60,7 @@ class ModelRewriter:
 
     def rewrites(self, query: Query) -> bool:
         """True if the model is asked about this question."""
-        return True
+        return self.first or bool(query.history)
 
     def texts(self, query: Query, reply: str) -> list[str]:
         """The texts of a reply to search for; an empty list if the reply cannot be used."""

@@ -1,4 +1,4 @@
-"""A chat model makes several questions of one: its parts, or other wordings of it. Their rankings are fused."""
+"""A chat model makes questions of one: one that stands alone, its parts, or other wordings. Their rankings are fused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,5 +1,6 @@
 """Rewriting with a model, by a person, and without any: requests, and texts from replies."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,11 +8,11 @@ from support.scripted_generator import Scripted
 
 from rag.components.queries.human import HumanRewrite
 from rag.components.queries.hyde import HypotheticalPassage
-from rag.components.queries.rewrite import ModelRewrite
 from rag.components.queries.several import ModelQuestions
 from rag.components.queries.turns import TypedTurns
 from rag.core.types import Message, Query, Reply, Sought, Turn
 
+Rewrite = partial(ModelQuestions, most=1, first=False)
 PROMPT = "{history}\nLast: {question}\nNew:"
 HISTORY = (Turn("user", "Who built the {question} bridge?"), Turn("assistant", "A  firm\nof builders."))
 QUERY = Query("q", "when was {history} it built?", HISTORY)
@@ -22,12 +23,12 @@ def says(text: str) -> Scripted:
 
 
 def rewritten(text: str, **parameters: Any) -> tuple[str, ...]:
-    return ModelRewrite(says(text), "", PROMPT, **parameters).rewrite([QUERY])[0].texts
+    return Rewrite(says(text), "", PROMPT, **parameters).rewrite([QUERY])[0].texts
 
 
 def test_the_model_sees_the_end_of_the_conversation_and_braces_stay_text() -> None:
     model = says("When was the bridge built?")
-    ModelRewrite(model, "Rewrite.", PROMPT, turn_format="<{role}> {text}", turn_chars=8).rewrite([QUERY])
+    Rewrite(model, "Rewrite.", PROMPT, turn_format="<{role}> {text}", turn_chars=8).rewrite([QUERY])
     (request,) = model.requests
     told = "<user> Who buil\n<assistant> A firm o\nLast: when was {history} it built?\nNew:"
     assert request.messages == (Message("system", "Rewrite."), Message("user", told))
@@ -36,14 +37,14 @@ def test_the_model_sees_the_end_of_the_conversation_and_braces_stay_text() -> No
 
 def test_only_the_last_turns_are_shown() -> None:
     model = says("When was the bridge built?")
-    ModelRewrite(model, "", PROMPT, turns=1).rewrite([QUERY])
+    Rewrite(model, "", PROMPT, turns=1).rewrite([QUERY])
     assert "Who built" not in model.requests[0].messages[0].content
     assert len(model.requests[0].messages) == 1
 
 
 def test_the_first_question_of_a_conversation_is_never_sent() -> None:
     model = says("Something else")
-    first, later = ModelRewrite(model, "", PROMPT).rewrite([Query("a", "Who built it?"), QUERY])
+    first, later = Rewrite(model, "", PROMPT).rewrite([Query("a", "Who built it?"), QUERY])
     assert (first.texts, first.tokens) == (("Who built it?",), 0)
     assert (later.texts, later.tokens, later.cost) == (("Something else",), 14, 0.25)
     assert [request.query for request in model.requests] == [QUERY]
@@ -81,7 +82,7 @@ def test_what_a_small_model_says_instead_is_not_searched_for(reply: str) -> None
     for label in ("Question:", ""):
         made = ModelQuestions(says(f"{reply}\nWhen was the bridge built?"), "", EXAMPLES.replace("Question:", label), label)
         assert made.rewrite([query])[0].texts == ("When was the bridge built?",)
-    (alone,) = ModelRewrite(says(reply), "", EXAMPLES, "Question:").rewrite([query])
+    (alone,) = Rewrite(says(reply), "", EXAMPLES, "Question:").rewrite([query])
     assert alone.texts == (query.text,)
     assert "of no use" in alone.note
 
