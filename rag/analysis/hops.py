@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.analysis.blame.reader import Reader
+from rag.core.arrays import Flags, Ints
 from rag.core.corpus import Corpus
 from rag.core.looks import Look
 from rag.core.numbers import jsonable, mean
@@ -117,12 +117,12 @@ def _until(hop: int, found: Sequence[Sequence[tuple[str, ...]]], rows: Sequence[
     return Rankings.pack(ranked)
 
 
-def _last(gains: NDArray[np.bool_]) -> int:
+def _last(gains: Flags) -> int:
     """The number of the last hop with a gain; 1 if there is none, because one search is always made."""
     places = np.flatnonzero(gains)
     return int(places[-1]) + 1 if len(places) else 1
 
 
-def _shares(held: NDArray[np.int64], groups: NDArray[np.int64]) -> tuple[float, float]:
+def _shares(held: Ints, groups: Ints) -> tuple[float, float]:
     """The mean share of the evidence, and the share of questions with all of it."""
     return mean(held / groups), mean((held == groups).astype(float))

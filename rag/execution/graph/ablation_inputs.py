@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rag.core.arrays import Ints
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Evidence, Example, Span, spans_of
@@ -27,7 +27,7 @@ def of_another(rankings: Rankings, examples: Sequence[Example]) -> Rankings:
     return rankings.take(strangers(examples))
 
 
-def strangers(examples: Sequence[Example]) -> NDArray[np.int64]:
+def strangers(examples: Sequence[Example]) -> Ints:
     """For each question the number of another one, each number once; of the same cluster only where that is inevitable.
 
     Questions lie in a circle, cluster by cluster, in the order of their hashes; each is given the question as many places ahead

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.config.identity import code_identity, digest
 from rag.core.adapters import records_from
+from rag.core.arrays import Flags, Floats
 from rag.core.assessments import REFERENCE, Case, first_failure
 from rag.core.errors import DataError
 from rag.core.numbers import jsonable
@@ -27,8 +27,6 @@ from rag.execution.judges.human_labels import ANSWER, CORRECTNESS, FAITHFULNESS,
 from rag.execution.store.entry_format import Entry
 from rag.execution.store.store import Store
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 WORD = re.compile(r"\w+")
 RIGHT = 0.5
 """The least correctness of an answer that counts as right."""
@@ -194,7 +192,7 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
 
 
 def _agreement(
-    scores: Floats, labels: Bools, drawn: Resampled, threshold: float, plain: Mapping[str, Floats]
+    scores: Floats, labels: Flags, drawn: Resampled, threshold: float, plain: Mapping[str, Floats]
 ) -> dict[str, Any]:
     """The fields of a card that have an interval."""
     aucs = {name: Auc(row, labels) for name, row in {"auc": scores, **plain}.items()}

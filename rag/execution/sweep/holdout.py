@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rag.core.arrays import Ints
 from rag.core.errors import DataError, ProblemsError, StoreError
 from rag.core.figures import figure
 from rag.core.types import SPLITS
@@ -25,7 +26,6 @@ from rag.execution.sweep.holes import Bounds, Pool
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.reopen import REPORTS
 from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, keep_comparable, scores_of
-from rag.execution.sweep.selection.winner import Ints
 from rag.execution.sweep.sweep import Sweep
 from rag.execution.sweep.trial_remarks import trial_remarks
 from rag.execution.sweep.wins import Wins, find_wins

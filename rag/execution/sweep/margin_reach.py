@@ -4,6 +4,7 @@ from itertools import islice
 
 import numpy as np
 
+from rag.core.arrays import Floats, Ints
 from rag.core.figures import figure
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph.plan import Plan
@@ -14,7 +15,6 @@ from rag.execution.sweep.selection import scores_of
 from rag.execution.sweep.selection.bootstrap import draw
 from rag.execution.sweep.selection.reasons import many
 from rag.execution.sweep.selection.rule import Rule, selection_rule
-from rag.execution.sweep.selection.winner import Floats, Ints
 
 MOST = 30
 """Trials whose spread is looked at."""

@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rag.core.arrays import Floats
 from rag.core.errors import ConfigError, closest
 from rag.evaluation.scoring import Scores
-
-Floats = NDArray[np.float64]
 
 USUAL = "ndcg@10"
 MEASURED = ("latency_p50_ms", "latency_p95_ms", "index_bytes", "stage_seconds", "cpu_seconds", "tokens", "cost_usd")

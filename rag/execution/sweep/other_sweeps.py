@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from rag.config.identity import digest
+from rag.core.arrays import Floats
 from rag.core.errors import StoreError
 from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Entry, Store
 from rag.execution.sweep.objective import Objective
-from rag.execution.sweep.selection.winner import Floats
 from rag.execution.sweep.trial_scores import fingerprints
 
 

@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.analysis.chunk_structure import Structure
+from rag.core.arrays import Flags, Ints
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.types import Document, Evidence, Example, document_of, spans_of
@@ -153,7 +153,7 @@ def _trial_results(
     )
 
 
-def outcomes(judged: Judged, k: int, failed: NDArray[np.bool_], lost: NDArray[np.int64]) -> NDArray[np.int64]:
+def outcomes(judged: Judged, k: int, failed: Flags, lost: Ints) -> Ints:
     """The outcome of each question within k, shape (questions,). A question that a later stage lost is lost even if found."""
     there = judged.group_ranks >= 0
     found = (judged.group_ranks > 0) & (judged.group_ranks <= k)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.analysis import blame, finding_counts, headroom
+from rag.core.arrays import Flags, Floats, Ints
 from rag.core.errors import UserError
 from rag.core.figures import figure, interval
 from rag.evaluation.data import slices
@@ -22,8 +22,6 @@ from rag.execution.sweep.objective import USUAL, Objective
 from rag.reporting.html.judge_trust import judges
 from rag.reporting.html.view_model import Blame, Heat, Listing
 from rag.reporting.html.wording import MISSING
-
-Floats = NDArray[np.float64]
 
 DIMENSIONS = ("kind", "tag", "words", "turns", "answerable")
 MOST_SLICES = 10
@@ -62,7 +60,7 @@ class Scored:
         return np.stack([self.values(result) for result in self.results], axis=1)
 
     @property
-    def cluster(self) -> NDArray[np.int64]:
+    def cluster(self) -> Ints:
         """The number of each question's cluster, shape (questions,)."""
         return resampling.cluster_numbers(self.trials[0].golden.examples)
 
@@ -157,7 +155,7 @@ def _heat(scored: Scored) -> Heat | None:
     return Heat(ids, names, sizes, tuple(map(tuple, believed.T.tolist())))
 
 
-def _part(table: Floats, cluster: NDArray[np.int64], members: NDArray[np.bool_]) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def _part(table: Floats, cluster: Ints, members: Flags) -> tuple[Floats, Floats, Ints]:
     """Means, standard errors and numbers of questions of one slice, each of shape (trials,)."""
     values = table[members]
     known = ~np.isnan(values)

@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rag.core.arrays import Floats, Ints
 from rag.evaluation.statistics.out_of_bag import SAME as SAME
 from rag.evaluation.statistics.paired import ALPHA
 from rag.evaluation.statistics.resampling import AT_ONCE, by_cluster
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST, LEAST, CELLS = 10_000, 1_000, 5_000_000
 """Draws of a sweep: MOST, fewer where draws times trials would be more than CELLS, never fewer than LEAST."""

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from rag.config.identity import digest
+from rag.core.arrays import Floats
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.objective import Objective
-from rag.execution.sweep.selection.winner import Entrant, Floats, Mean, Standing
+from rag.execution.sweep.selection.winner import Entrant, Mean, Standing
 
 
 @dataclass

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rag.core.arrays import Floats, Ints
 from rag.core.figures import figure, with_interval
 from rag.evaluation.statistics import out_of_bag, pareto
 from rag.evaluation.statistics.paired import family
@@ -13,7 +14,7 @@ from rag.execution.sweep.selection import reasons
 from rag.execution.sweep.selection.bootstrap import SAME
 from rag.execution.sweep.selection.decision import Decision
 from rag.execution.sweep.selection.race import Race
-from rag.execution.sweep.selection.winner import Entrant, Floats, Holdout, Ints, Mean, Standing, Winner
+from rag.execution.sweep.selection.winner import Entrant, Holdout, Mean, Standing, Winner
 
 ALIKE = "All trials have the same scores: what the choice is worth cannot be estimated."
 

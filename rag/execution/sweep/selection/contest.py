@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from rag.core.arrays import Floats, Ints
 from rag.evaluation.statistics.paired import ALPHA
 from rag.evaluation.statistics.resampling import DRAWS, EXACT, TINY, by_cluster, signs
-from rag.execution.sweep.selection.winner import Floats, Ints
 
 RESAMPLED, AT_ONCE = 2_000, 200
 """Draws of the bootstrap, and how many of them are made at once."""

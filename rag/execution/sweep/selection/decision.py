@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rag.core.arrays import Floats, Ints
 from rag.evaluation.statistics import pareto
 from rag.execution.sweep.selection.bootstrap import SAME, draw
 from rag.execution.sweep.selection.rule import Rule
-from rag.execution.sweep.selection.winner import Entrant, Floats, Ints, Unsettled
+from rag.execution.sweep.selection.winner import Entrant, Unsettled
 
 THOUSAND = 1000.0
 """A price in US dollars is the price of so many questions."""

@@ -6,9 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
+from rag.core.arrays import Floats, Ints
 from rag.evaluation.statistics.paired import ALPHA, Family, agreeing, family
 from rag.execution.sweep.selection.contest import plausible
-from rag.execution.sweep.selection.winner import Entrant, Floats, Ints, Mean
+from rag.execution.sweep.selection.winner import Entrant, Mean
 
 CLOSE = 1e-12
 """Differences of one question below this are rounding errors of sums."""

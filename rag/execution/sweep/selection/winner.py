@@ -7,16 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rag.core.arrays import Floats, Ints
 from rag.core.errors import DataError
 from rag.core.figures import amount, with_interval
 from rag.core.numbers import finite
 from rag.execution.sweep.selection.rule import Rule
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
