@@ -1,20 +1,19 @@
 """Measure a function of one's own that retrieves, and perhaps answers, on a golden set."""
 
 import inspect
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from rag.api.generation import write_rows
 from rag.api.progress import progress
 from rag.api.sweeps import SweepResult, conduct
 from rag.config.compose import written
 from rag.config.experiment import Experiment
 from rag.config.limits import check_name
 from rag.core.errors import ConfigError, DataError, UserError
-from rag.core.files import replace_text
 from rag.core.redaction import without_secrets
 from rag.core.types import Query
 from rag.evaluation.data.golden import Loaded, load
@@ -61,7 +60,7 @@ def evaluate(
     golden = asked(load(corpus, components.role("dataset", config["dataset"])), config)
     rows = [_asked(retrieve, example.query, first=number == 0) for number, example in enumerate(golden.examples)]
     path = FOLDER / f"{name}.jsonl"
-    replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), errors="replace")
+    write_rows(path, rows)
     answers = any("answer" in row for row in rows)
     read = max((len(row.get("passages", ())) for row in rows), default=0)
     own = ["generator=system", f"k={min(max(read, 1), config['depth'])}"] if answers else ["generator=none"]

@@ -1,6 +1,5 @@
 """Verbs about corpora and golden sets."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -130,11 +129,11 @@ def pool(
     rag data review then shows them: accepted, a passage is gold; dropped, it is judged as not relevant. Present labels stay.
     With --again they are labels that the ranks of all trials speak against, and that move the lead of the best one.
     """
+    from rag.api.generation import write_rows
     from rag.authoring.pool import label_rows, pool_rows
     from rag.authoring.review.pool_drafts import pool_file
     from rag.components.loaders.native_questions import NativeQuestions
     from rag.core.errors import ConfigError
-    from rag.core.files import replace_text
 
     ready = prepared(experiment, overrides)
     config = ready.trial.trial.config
@@ -143,7 +142,7 @@ def pool(
         raise ConfigError("dataset", "has a format that cannot be reviewed", "name a file: --to pool.jsonl; or rag data import")
     rows = (label_rows if again else pool_rows)(ready.plan, ready.store)
     path = to or pool_file(questions.file)
-    replace_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows[:most]))
+    write_rows(path, rows[:most])
     if as_json:
         print_json({"pool": str(path), "labels" if again else "passages": len(rows), "written": min(most, len(rows))})
     else:

@@ -10,7 +10,6 @@ from rag.cli.options import Json, Overrides, opened_set, print_json
 
 if TYPE_CHECKING:
     from rag.authoring.review.question_file import QuestionFile
-    from rag.authoring.review.review_loop import Review
     from rag.serve.feedback import Opinions
 
 RATINGS = ".rag/serve.db"
@@ -42,6 +41,7 @@ def review(
     from getpass import getuser
 
     from rag.authoring.review.review_loop import Review
+    from rag.core.errors import required
     from rag.documents.folder.json_rows import read_rows
     from rag.reporting.terminal.review import reviewed
 
@@ -55,21 +55,14 @@ def review(
     for each in drop or ():
         going.drop(each)
     if page:
-        _serve(going, str(file.path), port)
+        required("rag data review --page", "fastapi")
+        from rag.serve.review import serve
+
+        serve(going, str(file.path), port)
     elif as_json:
         print_json({"dataset": name, "questions": str(file.path)} | going.to_json())
     if page or not as_json:
         reviewed(going, str(file.path), asking=not (page or edited or accept or drop))
-
-
-def _serve(going: "Review", name: str, port: int) -> None:
-    from rag.core.errors import MissingExtraError
-
-    try:
-        from rag.serve.review import serve
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("rag data review --page", "fastapi", "serve") from error
-    serve(going, name, port)
 
 
 def question_file(name: str, overrides: list[str] | None) -> "QuestionFile":
@@ -86,11 +79,10 @@ def question_file(name: str, overrides: list[str] | None) -> "QuestionFile":
 
 
 def _opinions(sessions: str) -> "Opinions":
-    from rag.core.errors import MissingExtraError
+    from rag.core.errors import required
 
-    try:
-        from rag.serve.database import Database
-        from rag.serve.feedback import Opinions
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("rag data review", "sqlalchemy", "serve") from error
+    required("rag data review", "sqlalchemy")
+    from rag.serve.database import Database
+    from rag.serve.feedback import Opinions
+
     return Opinions(Database(sessions, making=False))

@@ -40,15 +40,11 @@ def serve(
 
     from rag.bundle.open_bundle import open_bundle
     from rag.cli.bundles import folders
-    from rag.core.errors import MissingExtraError
-    from rag.serve.settings import Settings
+    from rag.core.errors import required
 
-    try:
-        from rag.serve.process import run
-    except ModuleNotFoundError as error:
-        if (error.name or "rag").startswith("rag"):
-            raise
-        raise MissingExtraError("rag serve", "fastapi", "serve") from error
+    required("rag serve", "fastapi", "uvicorn", "prometheus_client", "sqlalchemy")
+    from rag.serve.process import run
+    from rag.serve.settings import Settings
 
     settings = Settings.from_environment(host=host, port=port)
     opening = partial(open_bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))

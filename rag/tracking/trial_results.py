@@ -8,7 +8,6 @@ from rag.core.corpus import Corpus
 from rag.core.pages import pages_of
 from rag.core.redaction import redacted_json
 from rag.core.types import Anchor, Example, Span, input_of, spans_of
-from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
 from rag.execution.store.serialisation import answer_parts
@@ -16,6 +15,7 @@ from rag.execution.store.store import Store
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection import Winner
+from rag.execution.sweep.trial_scores import scores_of
 from rag.tracking.evaluation_traces import LIMIT, TracedQuestion
 from rag.tracking.run_content import TABLE
 
@@ -79,10 +79,9 @@ def verdict_figures(verdict: Winner, objective: Objective) -> dict[str, float]:
 
 def table(trial: PlannedTrial, made: Plan, store: Store) -> dict[str, str]:
     """Scores and answers of all questions as a file of MLflow's table format, by its name; empty without scores."""
-    entry = store.read(made.stages[trial.ends.score].entry)
-    if entry is None:
+    scores = scores_of(trial, made, store)
+    if scores is None:
         return {}
-    scores = Scores.from_arrays(entry.arrays)
     generated = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
     answers = [reply.text for reply in replies_of(generated)] if generated else [""] * len(scores.query_ids)
     rows = [
@@ -96,11 +95,14 @@ def table(trial: PlannedTrial, made: Plan, store: Store) -> dict[str, str]:
 def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[TracedQuestion]:
     """The first `LIMIT` questions with their passages; none for a trial that is not complete in the store."""
     ends, golden, k = trial.ends, trial.golden, trial.trial.config["k"]
-    score, chunks, ranked = (store.read(made.stages[end].entry) for end in (ends.score, ends.corpus, ends.ranking))
+    scores, chunks, ranked = (
+        scores_of(trial, made, store),
+        *(store.read(made.stages[end].entry) for end in (ends.corpus, ends.ranking)),
+    )
     checked = store.read(made.stages[ends.check].entry) if ends.check else None
-    if score is None or chunks is None or ranked is None or (ends.check and checked is None):
+    if scores is None or chunks is None or ranked is None or (ends.check and checked is None):
         return []
-    scores, corpus, rankings = Scores.from_arrays(score.arrays), corpus_of(chunks, golden), rankings_of(ranked)
+    corpus, rankings = corpus_of(chunks, golden), rankings_of(ranked)
     replies = answer_parts(checked.meta) if checked else None
     texts = {document.doc_id: document.text for document in golden.documents}
     records = []

@@ -24,6 +24,7 @@ from rag.core.errors import CRASHED, ConfigError, DataError
 from rag.core.figures import amount
 from rag.core.redaction import redacted_text
 from rag.evaluation.data.slices import slices_along
+from rag.execution.graph.engine import cause_of
 from rag.execution.judges import judge_report
 
 MOST_LOST = 10
@@ -188,9 +189,8 @@ def _absent(gated: Gated, pair: Pair) -> list[Margin]:
 
 
 def last_line(error: str) -> str:
-    """The message of an error without secrets: the first line of a user error, the last line of a traceback."""
-    lines = error.strip().splitlines() or [""]
-    return redacted_text("error", lines[-1 if lines[0].startswith("Traceback") else 0])
+    """The message of an error without secrets."""
+    return redacted_text("error", cause_of(error))
 
 
 def overall(judged: Sequence[Row | BoundResult]) -> Verdict:

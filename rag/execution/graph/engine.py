@@ -36,6 +36,12 @@ class Outcome:
     error: str = ""
 
 
+def cause_of(error: str) -> str:
+    """The message of an error: the last line of a traceback, the first line of an error of ours; empty without one."""
+    lines = error.strip().splitlines() or [""]
+    return lines[-1 if lines[0].startswith("Traceback") else 0]
+
+
 @dataclass
 class Recent:
     """The last results of this process, up to KEPT_BYTES."""

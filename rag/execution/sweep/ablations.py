@@ -19,7 +19,7 @@ from rag.evaluation.scoring import Scores, check_column, parse_column, summarise
 from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph import plan
-from rag.execution.graph.engine import Outcome
+from rag.execution.graph.engine import Outcome, cause_of
 from rag.execution.graph.executors import Ran, Watch, run_watched
 from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
@@ -146,8 +146,7 @@ def _scores(trial: PlannedTrial, made: Plan, store: Store, outcomes: Mapping[str
     """The scores of a trial, or the message of its error."""
     for key in made.graph.ancestors(*ends_of(trial)):
         if key in outcomes and outcomes[key].status in ("failed", "stopped"):
-            lines = outcomes[key].error.strip().splitlines()
-            return lines[-1 if lines[0].startswith("Traceback") else 0]
+            return cause_of(outcomes[key].error)
     try:
         return trial_scores.read_scores(trial, made, store).scores
     except DataError as error:

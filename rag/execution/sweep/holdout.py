@@ -25,9 +25,10 @@ from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.holes import Bounds, Pool
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.reopen import REPORTS
-from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, keep_comparable, scores_of
+from rag.execution.sweep.selection import Candidates, Decision, Holdout, Winner, keep_comparable
 from rag.execution.sweep.sweep import Sweep
 from rag.execution.sweep.trial_remarks import trial_remarks
+from rag.execution.sweep.trial_scores import scores_of
 from rag.execution.sweep.wins import Wins, find_wins
 from rag.pipeline.search import unread_text
 

@@ -17,6 +17,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.stage_sums import small, unusable_of_trial
+from rag.execution.sweep.trial_scores import scores_of
 from rag.pipeline.search import unread_text
 
 SPENT = ("tokens", "cost_usd")
@@ -177,8 +178,7 @@ class _Rows:
 
     def _summed(self, trial: PlannedTrial) -> Mapping[str, Any]:
         """The summary of a sum of columns, over the questions that all of them apply to."""
-        entry = self.store.read(self.plan.stages[trial.ends.score].entry)
-        scores = Scores.from_arrays(entry.arrays) if entry else None
+        scores = scores_of(trial, self.plan, self.store)
         if scores is None or not {term.column for term in self.objective.terms} <= set(scores.columns):
             return {}
         values = self.objective.per_question(scores)[:, None]

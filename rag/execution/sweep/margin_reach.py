@@ -11,10 +11,10 @@ from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import other_sweeps
 from rag.execution.sweep.leaderboard import objective_of
-from rag.execution.sweep.selection import scores_of
 from rag.execution.sweep.selection.bootstrap import draw
 from rag.execution.sweep.selection.reasons import many
 from rag.execution.sweep.selection.rule import Rule, selection_rule
+from rag.execution.sweep.trial_scores import scores_of
 
 MOST = 30
 """Trials whose spread is looked at."""

@@ -7,6 +7,7 @@ from typing import Any
 from rag.config.identity import digest
 from rag.core.errors import UserError
 from rag.execution.graph import cost_estimate, plan
+from rag.execution.graph.engine import cause_of
 from rag.execution.graph.executors import Ran, Watch, run_watched
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.serialisation import answer_parts
@@ -58,7 +59,7 @@ def _seen(trial: PlannedTrial, made: Plan, ready: Prepared, ran: Ran) -> tuple[s
     meta = ready.store.read_meta(made.stages[str(trial.ends.check)].entry)
     if meta is None:
         error = next((outcome.error for outcome in ran.outcomes.values() if outcome.status == "failed"), "not asked")
-        return "failed", error.strip().splitlines()[-1], False
+        return "failed", cause_of(error), False
     parts, examples = answer_parts(meta), trial.golden.examples
     declined = sum(bool(part and part.abstained) for part in parts)
     counts = {"declined": declined, "failed": parts.count(None)}

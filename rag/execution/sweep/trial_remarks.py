@@ -8,13 +8,14 @@ from rag.config.search_space import own_judge_remarks, stand_in_remarks
 from rag.config.validation import repeats_of
 from rag.core.arrays import Ints
 from rag.core.figures import amount, figure
-from rag.evaluation.scoring import Scores, parse_column
+from rag.evaluation.scoring import parse_column
 from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.search_graph import PLACE
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.sweep import Sweep
+from rag.execution.sweep.trial_scores import scores_of
 
 
 def trial_remarks(done: Sweep, store: Store, recommended: str) -> tuple[str, ...]:
@@ -57,8 +58,7 @@ def _systems(made: Plan, store: Store, objective: Objective) -> Iterator[str]:
 
 def _bound(trial: PlannedTrial, made: Plan, store: Store, objective: Objective, touched: Ints) -> str:
     """The mean of the objective, and the mean if each question with such a passage above the cut scored 1."""
-    entry, name = store.read(made.stages[trial.ends.score].entry), objective.column
-    scores = Scores.from_arrays(entry.arrays) if entry else None
+    scores, name = scores_of(trial, made, store), objective.column
     column = parse_column(name, trial.trial.config["k"]) if scores and name in scores.columns else None
     if scores is None or column is None or column.unit != "ranks":
         return ""

@@ -48,11 +48,17 @@ def fingerprints(trial: PlannedTrial) -> dict[str, str]:
     return data | {"coverage": str(config["coverage"])} | metrics
 
 
+def scores_of(trial: PlannedTrial, made: Plan, store: Store) -> Scores | None:
+    """The scores of a trial by question; None where it has none in the store."""
+    entry = store.read(made.stages[trial.ends.score].entry)
+    return Scores.from_arrays(entry.arrays) if entry else None
+
+
 def read_scores(trial: PlannedTrial, made: Plan, store: Store) -> Result:
     """The result of a trial; DataError where it has no scores in the store."""
-    entry = store.read(made.stages[trial.ends.score].entry)
-    if entry is None:
+    scores = scores_of(trial, made, store)
+    if scores is None:
         raise DataError(f"trial {trial.trial_id}", "has no scores in the store", "run its sweep again: what is there is reused")
     questions = {example.query.query_id: question_digest(example) for example in trial.golden.examples}
     names = (trial.trial_id, trial.trial.name, trial.trial.choices, trial.trial.config)
-    return Result(*names, Scores.from_arrays(entry.arrays), questions, fingerprints(trial))
+    return Result(*names, scores, questions, fingerprints(trial))

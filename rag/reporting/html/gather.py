@@ -10,13 +10,13 @@ import numpy as np
 
 from rag.config.validation import control_of
 from rag.core.errors import DataError, UserError
-from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, leaderboard
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.selection import Mean, Standing, Winner
 from rag.execution.sweep.sweep import REPORTS
+from rag.execution.sweep.trial_scores import scores_of
 from rag.reporting.html import explorer_data, findings
 from rag.reporting.html.findings import Scored
 from rag.reporting.html.view_model import UNKNOWN, Data, Material, Reuse, TrialRow
@@ -139,8 +139,7 @@ def _scored(made: Plan, store: Store, board: Leaderboard, winner: Winner | None)
     order = {trial_id: place for place, trial_id in reversed(list(enumerate(wanted)))}
     reading.sort(key=lambda trial: order.get(trial.trial_id, len(order) + len(wanted)))
     same = [trial for trial in reading if trial.golden.asked_digest == reading[0].golden.asked_digest]
-    entries = ((trial, store.read(made.stages[trial.ends.score].entry)) for trial in same[:MOST_OPENED])
-    kept = [(trial, Scores.from_arrays(entry.arrays)) for trial, entry in entries if entry]
+    kept = [(trial, scores) for trial in same[:MOST_OPENED] if (scores := scores_of(trial, made, store))]
     if not kept:
         where = f"trial {same[0].trial_id}"
         raise DataError(where, "had scores in the store that could not be read", "run its sweep again: what is there is reused")

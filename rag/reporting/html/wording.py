@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from rag.core.figures import amount, with_interval
+from rag.execution.graph.engine import cause_of
 from rag.pipeline.search.unread_text import remark, share
 from rag.reporting.html.view_model import Material, TrialRow
 from rag.reporting.number_format import costs, seconds
@@ -122,7 +123,7 @@ def failures(material: Material) -> tuple[str, ...]:
     lines = [material.missing["elsewhere"]] if "elsewhere" in material.missing else []
     for row in material.trials:
         if row.status != "done":
-            why = f": {row.error.strip().splitlines()[-1]}" if row.error.strip() else ""
+            why = f": {cause_of(row.error)}" if row.error.strip() else ""
             lines.append(f"{row.name} ({row.trial_id}) {'has not run' if row.status == 'not run' else row.status}{why}")
     return tuple(lines)
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rag.analysis.finding_counts import DONE
 from rag.config.compose import written
 from rag.config.validation import asks_model
 from rag.core.figures import amount
@@ -15,14 +16,6 @@ from rag.core.types import REPLIED, Answer, Chunk, Finding, Sought
 from rag.pipeline.shapes.json_shapes import AnswerLook
 from rag.reporting.terminal.output import escape, out, stream, visible
 
-DONE = {
-    "quarantine": "taken out",
-    "remove": "cut out",
-    "refuse": "refused",
-    "regenerate": "asked again",
-    "abstain": "not asked",
-}
-"""What was done, by the action that a finding asks for; a flag changes nothing."""
 QUOTED = "No model is configured: sentences are quoted."
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from rich.errors import LiveError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from rag.execution.graph.engine import Outcome
+from rag.execution.graph.engine import Outcome, cause_of
 from rag.execution.graph.plan import Plan
 from rag.reporting.terminal.output import err, escape, print_line
 
@@ -76,10 +76,8 @@ class SweepProgress(Work):
         self.done.add(key)
         self.failed += outcome.status == "failed"
         if outcome.status == "failed":
-            # The cause is on the last line of a traceback, and on the first line of our own errors.
-            lines = outcome.error.strip().splitlines()
-            cause = lines[-1 if lines[0].startswith("Traceback") else 0]
-            err.print(f"[red]failed[/red] {escape(self.plan.stages[key].label)}: {escape(cause)}", soft_wrap=True)
+            what = f"{self.plan.stages[key].label}: {cause_of(outcome.error)}"
+            err.print(f"[red]failed[/red] {escape(what)}", soft_wrap=True)
         self.bar.update(self.task, advance=1, left=self._left())
 
     def _left(self) -> str:

@@ -1,7 +1,7 @@
 """The recommended trial of a sweep, by a declared rule, and the trials that are not shown to be worse than the best."""
 
 from rag.execution.sweep.selection import rule
-from rag.execution.sweep.selection.candidates import Candidates, keep_comparable, scores_of
+from rag.execution.sweep.selection.candidates import Candidates, keep_comparable
 from rag.execution.sweep.selection.choice import choose
 from rag.execution.sweep.selection.decision import Decision, decide
 from rag.execution.sweep.selection.race import Race, race

@@ -15,6 +15,7 @@ from rag.execution.store.store import Store
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection.winner import Entrant, Mean, Standing
+from rag.execution.sweep.trial_scores import scores_of
 
 
 @dataclass
@@ -86,12 +87,6 @@ class Candidates:
     def _seconds(self, trial: PlannedTrial) -> Floats:
         entry = self.store.read(self.made.stages[trial.ends.latency].entry) if trial.ends.latency else None
         return np.asarray(entry.arrays["seconds"], np.float64) if entry else np.empty(0)
-
-
-def scores_of(trial: PlannedTrial, made: Plan, store: Store) -> Scores | None:
-    """The scores of a trial by question; None where it has none."""
-    entry = store.read(made.stages[trial.ends.score].entry)
-    return Scores.from_arrays(entry.arrays) if entry else None
 
 
 def _number(value: Any) -> float:
