@@ -8,8 +8,9 @@ gate computes a sample of the scores, and its comment says if a pull request cha
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def _portable(override: Any, data: str) -> str:
     if key.lstrip("+~").split(".")[0] in {*ELSEWHERE, "split"} - {"language"}:
         return ""
     single = not override.is_sweep_override() and isinstance(override.value(), str)
-    return written(key, redacted_text(key, _relative(override.value(), data))) if single else without_secrets(line)
+    return written(key, redacted_text(key, _relative(data, override.value()))) if single else without_secrets(line)
 
 
 def models_of(trial: PlannedTrial, made: Plan) -> dict[str, str]:
@@ -91,18 +92,19 @@ def portable(config: Mapping[str, Any]) -> dict[str, Any]:
     A path below the folder of public data becomes `${data}/…`, a path below the working folder becomes relative.
     """
     kept = without_runtime({key: value for key, value in config.items() if key not in ELSEWHERE})
-    return dict(redacted_json(_mapped(kept, str(config.get("data") or ""))))
+    return dict(redacted_json(with_texts(kept, partial(_relative, str(config.get("data") or "")))))
 
 
-def _mapped(value: Any, data: str) -> Any:
+def with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A config with each of its texts changed."""
     if isinstance(value, Mapping):
-        return {key: _mapped(part, data) for key, part in value.items()}
+        return {key: with_texts(part, change) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_mapped(part, data) for part in value]
-    return _relative(value, data) if isinstance(value, str) else value
+        return [with_texts(part, change) for part in value]
+    return change(value) if isinstance(value, str) else value
 
 
-def _relative(text: str, data: str) -> str:
+def _relative(data: str, text: str) -> str:
     if data and (text == data or text.startswith(f"{data}/")):
         return "${data}" + text[len(data) :]
     path = Path(text)

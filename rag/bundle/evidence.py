@@ -1,10 +1,9 @@
 """The scores of a sealed trial: metrics, scores of every question, calibration cards of its judge."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any
 
 from rag.analysis import baseline, gate
 from rag.bundle import leaks
@@ -45,15 +44,10 @@ def _compared(source: Measured) -> baseline.Baseline:
         if ready.store.read_meta(ready.plan.stages[ready.trial.ends.score].entry):
             scores = baseline.make_baseline(ready.trial, ready.plan, ready.store)
     scores = scores or baseline.make_baseline(source.trial, source.made, source.runner.store)
-    config = _without_folders(scores.result.config)
+    config = baseline.with_texts(scores.result.config, _without_folder)
     return replace(scores, experiment=source.experiment, result=replace(scores.result, config=config), overrides=())
 
 
-def _without_folders(value: Any) -> Any:
-    """A config for the record: a path outside of the working folder becomes its last name."""
-    if isinstance(value, Mapping):
-        return {key: _without_folders(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_folders(part) for part in value]
-    outside = isinstance(value, str) and (leaks.absolute(value) or value.startswith("../"))
-    return PurePath(value).name if outside else value
+def _without_folder(text: str) -> str:
+    """A text of a config for the record: a path outside of the working folder becomes its last name."""
+    return PurePath(text).name if leaks.absolute(text) or text.startswith("../") else text

@@ -97,8 +97,8 @@ def export(what: str, target: Path | None = None, queries: int = QUERIES, with_m
 def content_of(source: Measured, queries: int = QUERIES, with_models: bool = False) -> Content:
     """What a bundle of a trial holds; errors as in `export`."""
     config = source.config
-    check_typed(source.components, config)
-    content = _pipeline(config, source, with_models)
+    check_typed(source.made.graph.components, config)
+    content = _pipeline(config, source.materials(), with_models)
     cases = golden_cases.measured_cases(source, queries)
     manifest = replace(
         content.manifest,
@@ -121,9 +121,9 @@ def packed(sealed: Sealed) -> Path:
     return target
 
 
-def _pipeline(config: Mapping[str, Any], source: Materials | Measured, with_models: bool) -> Content:
+def _pipeline(config: Mapping[str, Any], source: Materials, with_models: bool) -> Content:
     """The files that answer questions, and a manifest with what they say about themselves."""
-    components, corpus, indexes, records = source.components, source.corpus, source.indexes, source.records
+    components, corpus, records = source.components, source.corpus, source.records
     # Configs of older trials lack keys that are newer.
     known = {name: config.get(name) or ([] if name in ("lock", "exclude", STAND_INS) else {}) for name in KEPT}
     known |= TrialParts(config, components).values
@@ -137,7 +137,7 @@ def _pipeline(config: Mapping[str, Any], source: Materials | Measured, with_mode
         DOCUMENTS: b"".join(json_bytes(asdict(document)) for document in corpus.documents),
         CHUNKS: array_bytes(entry_of_corpus(corpus).arrays),
     }
-    files |= {f"indexes/{name}.safetensors": array_bytes(entry.arrays) for name, entry in indexes.items()}
+    files |= {f"indexes/{name}.safetensors": array_bytes(entry.arrays) for name, entry in source.indexes.items()}
     files |= {
         f"{name}.safetensors": array_bytes(each.arrays) for name, each in source.passages.items() if "rows" in each.arrays
     }

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag.config.build import Components
 from rag.config.experiment import locate
 from rag.config.validation import control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
-from rag.core.records.sets import RecordSet
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -20,6 +18,7 @@ from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
 from rag.execution.sweep import selection
+from rag.execution.sweep.open_config import Materials
 from rag.execution.sweep.reopen import REPORTS, check_scores, leaderboard_rows, reopen, stored_trial
 
 
@@ -42,11 +41,6 @@ class Measured:
         """The documents and questions."""
         return self.trial.golden
 
-    @property
-    def components(self) -> Components:
-        """The builder of its components."""
-        return self.made.graph.components
-
     def entry(self, key: str) -> Entry:
         """The result of a stage; the stage runs again if its result was cleared from the store."""
         return self.runner.obtain(key)
@@ -56,21 +50,13 @@ class Measured:
         """The chunks."""
         return corpus_of(self.entry(self.trial.ends.corpus), self.golden)
 
-    @property
-    def indexes(self) -> dict[str, Entry]:
-        """The indexes by name, without their build times."""
-        return {name: Entry(self.entry(key).arrays) for name, key in self.trial.ends.indexes.items()}
-
-    @property
-    def passages(self) -> dict[str, Entry]:
-        """The encoded passages by the names of entries."""
-        return {name: self.entry(key) for name, key in self.trial.ends.passages.items()}
-
-    @property
-    def records(self) -> RecordSet:
-        """The records of its documents."""
-        stage = self.before("roster") or self.before("enrich")
-        return records_of({"records": self.entry(stage.key)} if stage else {})
+    def materials(self) -> Materials:
+        """What a pipeline is opened with; the indexes are without their build times."""
+        ends, stage = self.trial.ends, self.before("roster") or self.before("enrich")
+        indexes = {name: Entry(self.entry(key).arrays) for name, key in ends.indexes.items()}
+        passages = {name: self.entry(key) for name, key in ends.passages.items()}
+        records = records_of({"records": self.entry(stage.key)} if stage else {})
+        return Materials(self.golden, self.corpus, indexes, self.made.graph.components, records, passages)
 
     def before(self, name: str) -> Stage | None:
         """The stage of that name that the ranking or the answers depend on, None if there is none."""

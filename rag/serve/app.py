@@ -39,7 +39,7 @@ async def healthz() -> Response:
 async def readyz(request: Request) -> Response:
     """Bundles are open and the database of sessions can be read; 503 otherwise."""
     handler = handler_of(request)
-    await run_in_threadpool(handler.conversations.ready)
+    await run_in_threadpool(handler.conversations.database.ready)
     opened = [(model.name, model.bundle) for model in handler.served.models]
     models = [{"model": name, "bundle": bundle.digest, "stand_ins": bundle.stand_ins} for name, bundle in opened]
     return json_response({"status": "ok", "models": models})

@@ -165,14 +165,6 @@ class Conversations:
         with self.database.writing() as connection:
             return connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.id.in_(sessions))).rowcount
 
-    def ready(self) -> None:
-        """ServiceError unless the database can be read."""
-        self.database.ready()
-
-    def close(self) -> None:
-        """Close all connections."""
-        self.database.close()
-
     def _alive(self, owner: str, session: str) -> sa.ColumnElement[bool]:
         """The condition for the owner's session of an id, if it has not expired; MissingError for a text that is not an id."""
         if not SESSION.fullmatch(session):

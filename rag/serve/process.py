@@ -31,7 +31,8 @@ def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Se
     """Serve until SIGTERM or SIGINT, then finish running requests. ConfigError if the address is taken."""
     with signals_end_in_order(), closing(bound(settings)) as listening:
         served = Served(sources, opening, watch=watch)
-        with closing(Conversations(settings.sessions, settings.idle)) as conversations:
+        conversations = Conversations(settings.sessions, settings.idle)
+        with closing(conversations.database):
             app = create_app(served, settings, conversations, Opinions(conversations.database, settings.idle))
             models = [(model.name, model.bundle.digest, model.bundle.stand_ins) for model in served.models]
             run_app(app, settings, listening, lambda: serving(address(listening), models), dict(LOGGING))

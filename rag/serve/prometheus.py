@@ -62,9 +62,6 @@ class Meters:
         for finding in response["findings"]:
             self.findings.labels(finding["source"], finding["action"]).inc()
 
-    def close(self) -> None:
-        """Do nothing: Prometheus fetches the metrics."""
-
     def render(self) -> Response:
         """Return the metrics in the format of Prometheus."""
         return Response(generate_latest(self.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -3,10 +3,10 @@
 import logging
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -85,14 +85,8 @@ def note_failure(error: BaseException) -> None:
         record.failed = type(error).__name__
 
 
-class Observer(Protocol):
-    """Receives requests that have ended. It must neither raise nor block."""
-
-    def __call__(self, record: EndedRequest) -> None:
-        """Receive a request."""
-
-    def close(self) -> None:
-        """Send what is left; the server ends."""
+Observer = Callable[[EndedRequest], None]
+"""Receives requests that have ended. It must neither raise nor block. When the server ends, its `close` is called, if any."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +105,6 @@ class RequestLog:
         names = ("model", "bundle", "session", "abstained", "tokens", "cost_usd", *(TEXTS if self.log_texts else ()))
         values |= {name: response[name] for name in names if response.get(name) is not None}
         REQUESTS.log(logging.DEBUG if record.route in QUIET else logging.INFO, "answered", extra={"values": values, "ids": ids})
-
-    def close(self) -> None:
-        """Do nothing: every line is written at once."""
 
 
 class ObserveRequests:
@@ -149,8 +140,8 @@ class ObserveRequests:
     def _closing(self, send: Send) -> Send:
         async def closing(message: Message) -> None:
             if message["type"].startswith("lifespan.shutdown"):
-                for observer in self.observers:
-                    await run_in_threadpool(observer.close)
+                for close in (each for observer in self.observers if (each := getattr(observer, "close", None))):
+                    await run_in_threadpool(close)
             await send(message)
 
         return closing

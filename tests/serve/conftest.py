@@ -35,7 +35,7 @@ def talks(url: str, clock: ManualClock) -> Iterator[Conversations]:
     """Sessions in a new database of each kind, by that clock."""
     found = Conversations(url, 1800, clock)
     yield found
-    found.close()
+    found.database.close()
 
 
 @pytest.fixture(scope="session")

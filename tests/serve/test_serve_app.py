@@ -1,6 +1,5 @@
 """The routes of a server: what they return and what they refuse."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ from support.small_set import TEXTS
 
 from rag.bundle.open_bundle import open_bundle
 from rag.core.types import Query
-from rag.serve.routes import documents
 
 
 @pytest.fixture(scope="module")
@@ -129,9 +127,3 @@ def test_a_model_is_picked_by_name(server: Server) -> None:
     ]
     manifest = replace(first.bundle.manifest, name="recursive-800 · dense · maxsim", experiment="quickstart")
     assert replace(first, bundle=replace(first.bundle, manifest=manifest)).title == "recursive-800 · dense · maxsim"
-
-
-@pytest.mark.parametrize("text", ["", 'a "quoted" \\ word\n', "🌴" * 9, "half \ud800 a pair", "\u2028 </script> \x00"])
-def test_a_document_encoded_in_pieces_is_the_document(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "PIECE", 3)
-    assert json.loads(b"".join(documents._string(text))) == text

@@ -101,7 +101,7 @@ def test_a_forgotten_session_leaves_no_bytes(talks: Conversations, url: str, tmp
     talks.forget("ann", session)
     with pytest.raises(MissingError):
         talks.show("ann", session)
-    talks.close()
+    talks.database.close()
     if url.startswith("sqlite"):
         assert b"that must be gone" not in b"".join(path.read_bytes() for path in tmp_path.glob("serve.db*"))
 
@@ -114,7 +114,7 @@ def test_no_turn_is_lost_with_two_servers(talks: Conversations, url: str, clock:
         numbers = list(threads.map(lambda n: say(servers[n % 2], "ann", session, questions[n]), range(60)))
     assert sorted(numbers) == list(range(1, 61))
     kept = servers[1].turns("ann", session)
-    servers[1].close()
+    servers[1].database.close()
     assert {one.number: one.question for one in kept} == dict(zip(numbers, questions, strict=True))
 
 
@@ -124,7 +124,7 @@ def test_servers_that_start_together_create_tables_once(url: str) -> None:
     session = found[0].create("ann")
     for one in found:
         say(one, "ann", session, "?")
-        one.close()
+        one.database.close()
 
 
 WRITER = """
@@ -152,7 +152,7 @@ def test_a_killed_server_loses_no_confirmed_turn(url: str) -> None:
     assert kept[: len(confirmed)] == confirmed == list(range(1, len(confirmed) + 1))
     assert len(kept) <= len(confirmed) + 1
     assert say(talks, "ann", session, "and on") == len(kept) + 1
-    talks.close()
+    talks.database.close()
 
 
 def test_no_error_repeats_a_text(talks: Conversations, caplog: pytest.LogCaptureFixture) -> None:
@@ -170,7 +170,7 @@ def test_only_the_owner_may_read_the_files(tmp_path: Path) -> None:
     talks = Conversations(f"sqlite:///{tmp_path}/below/one/serve.db")
     talks.create("ann")
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "below" / "one").iterdir()}
-    talks.close()
+    talks.database.close()
     assert modes == {0o600}
 
 
@@ -217,4 +217,4 @@ def test_what_a_session_found_is_kept_with_its_bundle_and_for_its_owner(tmp_path
     with pytest.raises(MissingError):
         conversations.turns("bob", session)
     conversations.forget("ann", session)
-    conversations.close()
+    conversations.database.close()

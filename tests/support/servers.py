@@ -88,7 +88,7 @@ def running(
         ):
             yield Server(url, served, conversations, opinions, server, client)
     finally:
-        conversations.close()
+        conversations.database.close()
 
 
 @contextmanager

@@ -43,14 +43,9 @@ class ReopenedTrial:
         """Run what is missing; on the holdout this is logged as a use. DataError with the reason if a stage fails."""
         if self.trial.trial.config["split"] == SPLITS[1]:
             holdout_log.log_use(self.store, self.trial.golden.asked_digest, [self.trial.trial_id], self.made.experiment.name)
-        run_missing(self.trial, self.made, self.store, listen)
-
-
-def run_missing(trial: PlannedTrial, made: Plan, store: Store, listen: Listener) -> None:
-    """Run the stages of a trial that are not in the store. DataError with the reason if one fails."""
-    outcomes = carry_out(made, store, trial.trial.config["execute"], listen).checked()
-    if broken := next((outcome.error for outcome in outcomes.values() if outcome.error), ""):
-        raise DataError(f"trial {trial.trial_id}", f"cannot be run: {broken.strip()}", "fix that and ask again")
+        outcomes = carry_out(self.made, self.store, self.trial.trial.config["execute"], listen).checked()
+        if broken := next((outcome.error for outcome in outcomes.values() if outcome.error), ""):
+            raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "fix that and ask again")
 
 
 def prepare(overrides: Sequence[str]) -> list[ReopenedTrial]:

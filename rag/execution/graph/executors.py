@@ -7,7 +7,7 @@ used raises, and ends the run.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from rag.config.servers import check_place
 from rag.core.checks import is_whole
@@ -22,14 +22,6 @@ Listener = Callable[[str, Outcome | None], None]
 
 Watch = Callable[[Plan], AbstractContextManager[Listener]]
 """Shows the progress of a plan while its block runs."""
-
-
-class Executor(Protocol):
-    """A place where stages run."""
-
-    def run(self, plan: Plan, store: Store, listen: Listener) -> dict[str, Outcome]:
-        """Run what must run; outcomes by stage. KeyboardInterrupt passes through; results so far are stored."""
-        ...
 
 
 def run_stage(runner: Runner, key: str, inputs: Sequence[Outcome]) -> Outcome:
@@ -50,7 +42,7 @@ class InlineExecutor:
     """Runs stages one after the other in this process."""
 
     def run(self, plan: Plan, store: Store, listen: Listener) -> dict[str, Outcome]:
-        """Run what must run, trial by trial."""
+        """Run what must run, trial by trial; outcomes by stage. KeyboardInterrupt passes through; results so far are stored."""
         runner, outcomes = Runner(plan.graph, plan.goldens, store), dict[str, Outcome]()
         for key, inputs in task_graph(plan).items():
             listen(key, None)
@@ -99,7 +91,7 @@ def _lost(future: Any) -> Outcome:
     return Outcome(future.key, "failed", error=f"its worker was lost: {error}")
 
 
-def executor_of(settings: Mapping[str, Any]) -> Executor:
+def executor_of(settings: Mapping[str, Any]) -> InlineExecutor | ClusterExecutor:
     """The executor that the `execute` part of a config names; ConfigError for settings that do not exist."""
     known = ("mode", "workers", "address")
     for name in settings:
