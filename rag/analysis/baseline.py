@@ -9,7 +9,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,9 +62,7 @@ def make_baseline(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
     found = trial_scores.read_scores(trial, made, store)
     config = trial.trial.config
     models = models_of(trial, made)
-    kept = Result(
-        found.trial_id, found.name, found.choices, portable(config), found.scores, found.questions, found.fingerprints
-    )
+    kept = replace(found, config=portable(config))
     typed = (_portable(override, str(config.get("data") or "")) for override in parsed(made.experiment.typed[1:]))
     split, own = str(config["split"]), tuple(filter(None, typed))
     return Baseline(made.experiment.name, split, kept, models, trial.ends.score, overrides=own)

@@ -17,12 +17,6 @@ from rag.execution.judges import calibration
 from rag.execution.judges.judge_report import identity
 
 
-def metrics_of(source: Measured) -> dict[str, dict[str, float | None]]:
-    """Mean, low, high and n by column, as in the leaderboard."""
-    summary = source.entry(source.trial.ends.score).meta["summary"]
-    return {column: dict(figures) for column, figures in summary["columns"].items()}
-
-
 def evidence(source: Measured) -> dict[str, bytes]:
     """The files of a bundle that hold scores and cards, by name."""
     return {**dict(_cards(source)), SCORES: baseline.text_of(_compared(source)).encode()}

@@ -12,7 +12,7 @@ from rag.bundle.archive import SUFFIX, pack
 from rag.bundle.arrays import array_bytes
 from rag.bundle.atomic import appearing
 from rag.bundle.errors import BundleError
-from rag.bundle.evidence import evidence, metrics_of
+from rag.bundle.evidence import evidence
 from rag.bundle.files import read_folder
 from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, MANIFEST, RECORDS, SEAL
 from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
@@ -29,7 +29,7 @@ from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import sha256
 from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.stage_inputs import entry_of_corpus
-from rag.execution.sweep.open_config import Materials, materials
+from rag.execution.sweep.open_config import Materials
 
 QUERIES = 32
 """Golden questions of a bundle by default: enough to notice a change, few enough for every start of a server."""
@@ -65,17 +65,6 @@ class Sealed:
         return sum(listed.size for listed in self.manifest.files.values())
 
 
-def seal(config: Mapping[str, Any], target: Path) -> str:
-    """Write a bundle of a config that was not measured to a new folder, and return its hash.
-
-    It holds no golden questions: `rag bundle verify` can check its files only.
-    """
-    found = materials(config)
-    content = _pipeline(config, found, with_models=False)
-    known = replace(content.manifest, golden=found.golden.golden_digest, corpus=found.golden.corpus_digest)
-    return written(replace(content, manifest=known), target).digest
-
-
 def export(what: str, target: Path | None = None, queries: int = QUERIES, with_models: bool = False) -> Sealed:
     """Seal the recommended trial of an experiment, or `trial=<id>`, with up to `queries` golden questions.
 
@@ -98,7 +87,7 @@ def content_of(source: Measured, queries: int = QUERIES, with_models: bool = Fal
     """What a bundle of a trial holds; errors as in `export`."""
     config = source.config
     check_typed(source.made.graph.components, config)
-    content = _pipeline(config, source.materials(), with_models)
+    content = pipeline_content(config, source.materials(), with_models)
     cases = golden_cases.measured_cases(source, queries)
     manifest = replace(
         content.manifest,
@@ -108,7 +97,7 @@ def content_of(source: Measured, queries: int = QUERIES, with_models: bool = Fal
         golden=source.golden.golden_digest,
         corpus=source.golden.corpus_digest,
         split=str(config["split"]),
-        metrics=metrics_of(source),
+        metrics=source.entry(source.trial.ends.score).meta["summary"]["columns"],
     )
     files = {**content.files, **evidence(source), GOLDEN: golden_cases.golden_bytes(cases)}
     return replace(content, files=files, manifest=manifest, queries=len(cases))
@@ -121,7 +110,7 @@ def packed(sealed: Sealed) -> Path:
     return target
 
 
-def _pipeline(config: Mapping[str, Any], source: Materials, with_models: bool) -> Content:
+def pipeline_content(config: Mapping[str, Any], source: Materials, with_models: bool) -> Content:
     """The files that answer questions, and a manifest with what they say about themselves."""
     components, corpus, records = source.components, source.corpus, source.records
     # Configs of older trials lack keys that are newer.

@@ -1,6 +1,9 @@
 """The app `rag` and its groups of verbs. A verb imports what it needs inside its function, so that help is fast."""
 
+import logging
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -68,16 +71,31 @@ def verbs(group: typer.Typer, inner: typer.Typer, name: str) -> None:
     app.add_typer(inner, name=name, hidden=True)
 
 
+class Notices(logging.Handler):
+    """Writes each line of a config's log once: servers that are asked, and files that replace those of Assay."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.written: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line to standard error, without control characters, which names of files may contain."""
+        from rag.reporting.terminal.output import visible
+
+        line = visible(record.getMessage())
+        if line not in self.written:
+            self.written.add(line)
+            with suppress(OSError, AttributeError):
+                sys.stderr.write(f"{line}\n")
+
+
 @app.callback()
 def root(
     ctx: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Assay: declared experiments for retrieval-augmented generation, every stage run once."""
-    import logging
-
     from rag.cli.env_file import read_env_file
-    from rag.cli.notices import Notices
 
     read_env_file()
     if ctx.invoked_subcommand != "serve":  # its log has one object a line

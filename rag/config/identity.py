@@ -70,33 +70,28 @@ def _json(value: object) -> str:
 def code_identity(module: str, trusted: tuple[str, ...] = ("rag",)) -> str:
     """Hash of the code in the closure of a module, and of the versions of its libraries.
 
-    Comments, layout and docstrings do not count. ConfigError as `closure`.
+    Comments, layout and docstrings do not count. ConfigError as `reached`.
     """
-    sources, libraries = _reached(module, trusted)
+    sources, libraries = reached(module, trusted)
     codes = sorted((name, source.code if source else "") for name, source in sources.items())
     return digest(codes, sorted((name, library_version(name)) for name in libraries))
 
 
-def closure(module: str, trusted: tuple[str, ...] = ("rag",)) -> frozenset[str]:
-    """A module, its packages, and all trusted modules that these import, directly or not; imports inside functions count.
-
-    ConfigError where the module or an import does not exist, and for code that cannot be read. An import inside `try`, `if` or
-    `with` may be absent. A module that is imported by a name in a string is not seen.
-    """
-    return frozenset(_reached(module, trusted)[0])
-
-
 @lru_cache(maxsize=512)
 def libraries(module: str, trusted: tuple[str, ...] = ("rag",), needed: bool = False) -> frozenset[str]:
-    """The import names of the libraries that the closure of a module imports; ConfigError as `closure`. No code is hashed.
+    """The import names of the libraries that the closure of a module imports; ConfigError as `reached`. No code is hashed.
 
     `needed` leaves out imports that may be absent, and what only these reach.
     """
-    return frozenset(_reached(module, trusted, needed)[1])
+    return frozenset(reached(module, trusted, needed)[1])
 
 
-def _reached(module: str, trusted: tuple[str, ...], needed: bool = False) -> tuple[dict[str, "Source | None"], set[str]]:
-    """The modules in a closure, None for one that is absent, and the libraries that they import; `needed` as in `libraries`."""
+def reached(module: str, trusted: tuple[str, ...], needed: bool = False) -> tuple[dict[str, "Source | None"], set[str]]:
+    """A module, its packages and all trusted modules that these import, None for an absent one; the libraries that they import.
+
+    Imports inside functions count. ConfigError where the module or an import does not exist, and for code that cannot be read.
+    An import inside `try`, `if` or `with` may be absent; `needed` as in `libraries`. A name in a string is not seen.
+    """
     sources: dict[str, Source | None] = {}
     libraries: set[str] = set()
     waiting = [("identity", module, False)]

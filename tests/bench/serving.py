@@ -18,8 +18,8 @@ from typing import Any
 import psutil
 from bench.measuring import HANDBOOK, Row, Rows, public
 from support.ports import free_port
+from support.unmeasured_bundles import seal
 
-from rag.bundle.seal import seal
 from rag.execution.sweep.open_config import config_of
 
 CLIENTS, LOAD = 16, float(os.environ.get("RAG_LOAD", "10"))

@@ -10,6 +10,7 @@ from support.command_line import Verb
 from support.small_set import write_golden
 from support.swept_trial import PLAIN, sweep, trials
 from support.tiny_model import write_tiny
+from support.unmeasured_bundles import seal
 
 from rag.bundle.archive import pack
 from rag.bundle.errors import BundleError
@@ -17,7 +18,7 @@ from rag.bundle.layout import KEPT
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.references import files_of, fingerprint_of, referenced
 from rag.bundle.replay import replay
-from rag.bundle.seal import export, seal
+from rag.bundle.seal import export
 from rag.components.embedders import minilm
 from rag.config.build import Components
 from rag.core.errors import ConfigError, DataError

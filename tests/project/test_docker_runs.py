@@ -18,8 +18,8 @@ from support.container_files import arguments_of, composed, filled
 from support.databases import postgres
 from support.ports import free_port
 from support.small_set import write_golden
+from support.unmeasured_bundles import seal
 
-from rag.bundle.seal import seal
 from rag.execution.sweep.open_config import config_of
 from rag.serve.keys import hashed, new_key
 from rag.serve.settings import Settings

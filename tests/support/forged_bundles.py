@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 import zstandard
+from support.unmeasured_bundles import seal
 
 from rag.bundle.archive import FRAME
 from rag.bundle.arrays import array_bytes, arrays_of
 from rag.bundle.errors import BundleError
 from rag.bundle.open_bundle import open_bundle
-from rag.bundle.seal import seal
 from rag.execution.sweep.open_config import config_of
 
 Change = Callable[[Path], object]

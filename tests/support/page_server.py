@@ -13,8 +13,8 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, Request
 from support import scripted_server
 from support.scripted_server import Exchange, Script, Step
 from support.servers import Server, running
+from support.unmeasured_bundles import seal
 
-from rag.bundle.seal import seal
 from rag.execution.sweep.open_config import config_of
 
 HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> [a](javascript:window.pwned=1) </td></div>'

@@ -9,8 +9,8 @@ import httpx
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from support.small_set import write_golden
+from support.unmeasured_bundles import seal
 
-from rag.bundle.seal import seal
 from rag.execution.sweep.open_config import config_of
 from rag.serve.app import create_app
 from rag.serve.conversations import Conversations

@@ -173,10 +173,7 @@ class Health:
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON values."""
-        lists = ("near_duplicates", "give_aways", "unsolved", "always_solved", "suspects")
-        findings = {name: [asdict(finding) for finding in getattr(self, name)] for name in lists}
-        counts = {name: getattr(self, name) for name in ("dataset", "questions", "trials", "finished")}
-        return counts | findings | {"told": list(self.told)}
+        return asdict(self)
 
 
 def check_health(made: Plan, store: Store) -> tuple[Health, ...]:

@@ -116,11 +116,8 @@ def result(gated: Gated) -> Result:
 
 def today(gated: Gated) -> Result:
     """The candidate before it runs: its questions and fingerprints, with the scores of the baseline."""
-    planned = gated.candidate.trial
-    trial_id = gated.kept.result.trial_id if gated.same else planned.trial_id
-    names = (trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
-    questions = {example.query.query_id: trial_scores.question_digest(example) for example in planned.golden.examples}
-    return Result(*names, gated.kept.result.scores, questions, trial_scores.fingerprints(planned))
+    found = trial_scores.result_of(gated.candidate.trial, gated.kept.result.scores)
+    return replace(found, trial_id=gated.kept.result.trial_id) if gated.same else found
 
 
 def recommended(experiment: str) -> str:

@@ -100,27 +100,10 @@ class GateReport:
 
     def to_json(self) -> dict[str, Any]:
         """What `rag gate --json` prints; independent of timings and of what was computed."""
-        return {
-            "experiment": self.experiment,
-            "verdict": self.verdict,
-            "sentence": self.sentence,
-            "power": self.power,
-            "notes": list(self.notes),
-            "exit_code": self.exit_code,
-            "split": self.split,
-            "questions": self.questions,
-            "compared": self.compared,
-            "apart": self.apart,
-            "baseline": dict(zip(("trial", "name"), self.baseline, strict=True)),
-            "candidate": dict(zip(("trial", "name"), self.candidate, strict=True)),
-            "changed": [{"key": key, "baseline": old, "candidate": new} for key, old, new in self.changed],
-            "rows": [row.to_json() for row in self.rows],
-            "bounds": [kept.to_json() for kept in self.bounds],
-            "lost": [asdict(question) for question in self.lost],
-            "losses": dict(self.losses),
-            "error": self.error,
-            "replaced": self.replaced,
-        }
+        told = asdict(self) | {"power": self.power, "exit_code": self.exit_code, "losses": dict(self.losses)}
+        told |= {side: dict(zip(("trial", "name"), told[side], strict=True)) for side in ("baseline", "candidate")}
+        told["changed"] = [{"key": key, "baseline": old, "candidate": new} for key, old, new in self.changed]
+        return {name: value for name, value in told.items() if name != "inconclusive"}
 
 
 def command(experiment: Experiment, kept: Baseline, changes: Sequence[str] = ()) -> str:

@@ -54,11 +54,16 @@ def scores_of(trial: PlannedTrial, made: Plan, store: Store) -> Scores | None:
     return Scores.from_arrays(entry.arrays) if entry else None
 
 
+def result_of(trial: PlannedTrial, scores: Scores) -> Result:
+    """The result of a trial with these scores."""
+    planned = trial.trial
+    questions = {example.query.query_id: question_digest(example) for example in trial.golden.examples}
+    return Result(trial.trial_id, planned.name, planned.choices, planned.config, scores, questions, fingerprints(trial))
+
+
 def read_scores(trial: PlannedTrial, made: Plan, store: Store) -> Result:
     """The result of a trial; DataError where it has no scores in the store."""
     scores = scores_of(trial, made, store)
     if scores is None:
         raise DataError(f"trial {trial.trial_id}", "has no scores in the store", "run its sweep again: what is there is reused")
-    questions = {example.query.query_id: question_digest(example) for example in trial.golden.examples}
-    names = (trial.trial_id, trial.trial.name, trial.trial.choices, trial.trial.config)
-    return Result(*names, scores, questions, fingerprints(trial))
+    return result_of(trial, scores)

@@ -20,7 +20,7 @@ import rag
 from rag.config import identity
 from rag.config.build import Components
 from rag.config.experiment import Experiment
-from rag.config.identity import closure, code_identity, libraries
+from rag.config.identity import code_identity, libraries, reached
 from rag.config.search_space import Trial
 from rag.config.servers import components_in
 from rag.config.source_code import Source, module_spec
@@ -171,6 +171,10 @@ def test_all_code_that_ran_in_a_stage_is_in_its_key(ran: Ran) -> None:
         *("rag.execution.store.cached_replies", "support.scripted_generator"),
     } <= set().union(*ran.values())
     assert unkeyed(made.graph, ran) == set()
+
+
+def closure(module: str) -> frozenset[str]:
+    return frozenset(reached(module, ("rag",))[0])
 
 
 def shared() -> frozenset[str]:

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from support.paged_documents import POLICY, document, parsed_pages
 from support.small_server import small_app
+from support.unmeasured_bundles import seal
 
 from rag.bundle.open_bundle import open_bundle
-from rag.bundle.seal import seal
 from rag.core.text.tokens import count
 from rag.core.types import Answer, Query
 from rag.execution.sweep.open_config import config_of, open_config

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from support.command_line import Verb, verb
 from support.registered_models import Place
+from support.unmeasured_bundles import seal
 
 from rag.analysis.gate.spec import Gate, Margin
-from rag.bundle.seal import seal
 from rag.config.build import Components
 from rag.core.errors import ConfigError, DataError, ServiceError
 from rag.execution.sweep.open_config import config_of
