@@ -22,7 +22,6 @@ class Mismatch:
     found: Any
 
     def __str__(self) -> str:
-        """The difference in a sentence."""
         if self.what == "bundle":
             return f"the server has {self.found or 'no bundle'}, and not {self.expected}"
         if self.what in ("passages", "contexts"):

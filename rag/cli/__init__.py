@@ -58,14 +58,12 @@ def main() -> None:
 
 
 def _work_progress(*work: Any) -> Any:
-    """The display of long work."""
     from rag.reporting.terminal.progress import WorkProgress
 
     return WorkProgress(*work)
 
 
 def _exit_code() -> int:
-    """Run the verb and report its errors."""
     warnings.showwarning = partial(_show_warning, warnings.showwarning)
     try:
         # typer.Exit and Ctrl-C are returned as a number.
@@ -127,7 +125,6 @@ def _output_failed(last: str = "") -> bool:
 
 
 def _report(text: str) -> None:
-    """Write to standard error, if it is open."""
     with suppress(AttributeError):
         try:
             sys.stderr.write(text)

@@ -130,7 +130,6 @@ def leave(result: "SweepResult") -> None:
 
 
 def _show(ready: Any, as_json: bool, called: str | None, done: Any, concluded: Any) -> None:
-    """Print the results of a sweep."""
     from rag.analysis.finding_counts import count_findings
     from rag.execution.judges import judge_report
     from rag.reporting.terminal.judges import judges

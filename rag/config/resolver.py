@@ -144,7 +144,6 @@ def _absolute(path: Path, place: Place) -> Place:
 
 
 def _absent(path: Path, place: Place) -> ConfigError:
-    """The error for a reference to a key that there is not."""
     key, name = ".".join(place), ".".join(path.keys)
     if path.keys == ("data",):
         return no_data(key)

@@ -104,7 +104,6 @@ def docx(report: Report) -> bytes:
 
 
 def _add(paragraph: Any, tag: str, **values: Any) -> Any:
-    """A new last element of a paragraph."""
     from docx.oxml import OxmlElement
     from docx.oxml.ns import qn
 

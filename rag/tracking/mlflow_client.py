@@ -141,7 +141,6 @@ def _find_parent(client: "MlflowClient", experiment: str, record: SweepRun) -> "
 
 
 def _log_dataset(client: "MlflowClient", run: "Run", record: SweepRun) -> None:
-    """Log the dataset of a run that has none."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     if run.inputs and run.inputs.dataset_inputs:

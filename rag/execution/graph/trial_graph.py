@@ -142,7 +142,6 @@ class TrialGraph:
         return {RECORDS: key}
 
     def _read_records(self) -> dict[str, str]:
-        """The records, where a link reads them."""
         parts = self.parts
         return self.records() if not parts.is_none("route") or reads(parts.role("policy"), RECORDS) else {}
 

@@ -217,6 +217,5 @@ def _confusion(scored: Scored, choice: finding_counts.Choice, went: str) -> List
 
 
 def _check_findings(scored: Scored) -> Listing | None:
-    """Findings of checks and guards in the answers of every trial."""
     heads, lines = finding_counts.as_table(finding_counts.count_findings(scored.made, scored.store))
     return Listing(heads, tuple(lines)) if lines else None

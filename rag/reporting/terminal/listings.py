@@ -34,7 +34,6 @@ def listed(listing: Listing, everything: bool = False) -> None:
 
 
 def _topics(listing: Listing) -> None:
-    """Experiments to start from, and the topics of choices."""
     studies = [each["name"] for each in listing["experiments"] if each["study"]]
     _experiments([each for each in listing["experiments"] if not each["study"]])
     if studies:

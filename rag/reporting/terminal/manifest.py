@@ -38,7 +38,6 @@ def ingested(done: Ingestion, verbose: bool = False) -> None:
 
 
 def _each(files: Sequence[ManifestLine]) -> Columns:
-    """One row for each file."""
     named = {name: [str(getattr(line, name)) for line in files] for name in ("decision", "reason")}
     return {"file": [line.path for line in files], **named, **_figures([[line] for line in files])}
 
@@ -62,7 +61,6 @@ def _figures(groups: Sequence[Sequence[ManifestLine]]) -> Columns:
 
 
 def _print_columns(columns: Columns) -> None:
-    """Print a table without its empty columns."""
     shown = {name: values for name, values in columns.items() if any(values)}
     words = len([name for name in shown if name in WORDS])
     printed = table(*shown, words=words)

@@ -112,7 +112,6 @@ def failed_controls(results: Sequence[ControlResult]) -> None:
 
 
 def _row(done: Sweep, winner: Winner) -> Row:
-    """The row of the recommended trial."""
     return next(row for row in done.board.rows if row.trial_id == winner.recommended)
 
 
