@@ -15,7 +15,7 @@ import numpy as np
 from rag.analysis.blame.corridor import Steps
 from rag.analysis.blame.reader import Reader
 from rag.analysis.why import ReopenedTrial
-from rag.config.compose import compose, composing, resolve
+from rag.config.compose import compose, resolve
 from rag.config.experiment import Experiment
 from rag.config.search_space import Trial
 from rag.config.validation import history_of
@@ -145,8 +145,7 @@ def study_dialogues(reopened: ReopenedTrial, watch: Watch) -> Dialogues:
 
 def _human(reopened: ReopenedTrial) -> ReopenedTrial:
     trial = reopened.trial.trial
-    with composing():
-        composed = resolve(compose(HUMAN))
+    composed = resolve(compose(HUMAN))
     parts = {key: composed[key] for key in ("queries", "generator", "metric", "metrics", "reuse")}
     twin = Trial("human", {}, {**trial.config, **parts, "history": "gold", "latency": 0})
     made = plan.assemble(Experiment("dialogues", "", ()), [twin], reopened.store)

@@ -22,7 +22,7 @@ from rag.authoring.review.drift import drifts, waits
 from rag.components.loaders.folder import OTHER, FolderLoader
 from rag.config.build import Components
 from rag.config.catalog import choice
-from rag.config.compose import compose, composing, resolve, written
+from rag.config.compose import compose, resolve, written
 from rag.config.experiment import load
 from rag.core.errors import ConfigError, DataError
 from rag.core.figures import amount
@@ -91,8 +91,7 @@ class FirstSweep:
         """The config of the folder, or that of its experiment."""
         if not self.is_declared:
             return config_of_folder([self.folder, *OWN, *self.overrides])
-        with composing():
-            return resolve(compose(load(str(self.path), self.overrides).fixed))
+        return resolve(compose(load(str(self.path), self.overrides).fixed))
 
     @cached_property
     def components(self) -> Components:

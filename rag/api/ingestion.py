@@ -8,15 +8,14 @@ from typing import Any
 from rag.analysis.ingestion.advice import Advice, check_new, proposals, write
 from rag.analysis.ingestion.ingest import Ingestion, components_of, ingest
 from rag.analysis.ingestion.model_advice import propose
-from rag.config.compose import choices, compose, composing, resolve, written
+from rag.config.compose import choices, compose, resolve, written
 from rag.core.errors import DataError, closest
 from rag.documents.folder.watch import changes
 
 
 def config_of_folder(what: Sequence[str]) -> dict[str, Any]:
     """The config of overrides; the first one may be a folder of documents, a file, or the name of a dataset instead."""
-    with composing():
-        return resolve(compose(overrides_of(what)))
+    return resolve(compose(overrides_of(what)))
 
 
 def overrides_of(what: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from rag.bundle.open_bundle import open_bundle
 from rag.components.generators.closed_book import ClosedBookGenerator
 from rag.config.build import Components
 from rag.config.catalog import plugins, texts
-from rag.config.compose import compose, composing, resolve
+from rag.config.compose import compose, resolve
 from rag.core.errors import ConfigError
 from rag.core.roles import changes_nothing
 from rag.execution.sweep.open_config import config_to_answer, open_config
@@ -45,8 +45,7 @@ def write_report(
     else:
         opened = open_bundle(Path(bundle))
         config, pipeline = dict(opened.config), opened.pipeline
-        with composing():
-            prompt = Components(plugins()).role("prompt", resolve(compose([PROMPT, *overrides]))["prompt"])
+        prompt = Components(plugins()).role("prompt", resolve(compose([PROMPT, *overrides]))["prompt"])
     generator = pipeline.generator
     if changes_nothing(generator) or isinstance(generator, ClosedBookGenerator):
         raise ConfigError("generator", "writes nothing from passages", "generator=extractive, or a model: rag list generator")

@@ -18,13 +18,6 @@ from rag.core.errors import StoreError
 
 BLOCK = 1 << 20
 DEEPEST = 8
-KINDS = {
-    stat.S_IFLNK: "a symbolic link",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFBLK: "a device",
-    stat.S_IFCHR: "a device",
-}
 Blocks = Callable[[str, int], Iterator[bytes]]
 """Reads a file, by its name and listed size in bytes."""
 
@@ -129,8 +122,8 @@ def _listing(folder: int, where: str) -> Iterator[tuple[str, int]]:
         seen.append(name)
         if len(seen) > layout.MOST_FILES + 2:
             raise refused(where, f"holds more than {layout.MOST_FILES:,} files", "name the folder of one bundle")
-        if kind := KINDS.get(stat.S_IFMT(status.st_mode)):
-            raise refused(f"{where}: {name}", f"is {kind}", "a bundle is made of ordinary files")
+        if not stat.S_ISREG(status.st_mode):
+            raise refused(f"{where}: {name}", "is a link, a pipe or a device", "a bundle is made of ordinary files")
         check_size(where, name, status.st_size)
         if status.st_nlink > 1:
             raise refused(f"{where}: {name}", "has another name elsewhere (a hard link)", "copy the folder: cp -r")

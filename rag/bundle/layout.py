@@ -48,18 +48,11 @@ def check_name(where: str, name: str) -> int:
     for pattern, most in KINDS.items():
         if len(name) <= LONGEST and re.fullmatch(pattern, name, re.ASCII):
             return most
-    raise refused(where, f"holds {name!r}, {_fault(name)}", "a bundle holds the files that rag export writes, and no other")
-
-
-def _fault(name: str) -> str:
-    parts = name.split("/")
-    if name.startswith(("/", "~")) or re.match(r"[A-Za-z]:", name):
-        return "an absolute path"
-    if ".." in parts or "." in parts or "" in parts:
-        return "a path that leads elsewhere"
-    if "\\" in name or not name.isascii() or not name.isprintable():
-        return "a name with characters that no file of a bundle has"
-    return "which is not a file of a bundle"
+    raise refused(
+        where,
+        f"holds {name!r}, which is not a file of a bundle",
+        "a bundle holds the files that rag export writes, and no other",
+    )
 
 
 def check_size(where: str, name: str, size: int) -> None:

@@ -73,7 +73,7 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
 
 def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tuple[str, Any, Components, list[Labelled]]":
     """Name and config of the judge, the builder of components, and the sets of labels; computed parts are kept in the store."""
-    from rag.config.compose import compose, composing, resolve
+    from rag.config.compose import compose, resolve
     from rag.core.checks import check_choice
     from rag.execution.graph.plan import components_for
     from rag.execution.judges.human_labels import CORRECTNESS, FAITHFULNESS, labelled
@@ -85,7 +85,6 @@ def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tu
     task = known.get("task", FAITHFULNESS)
     check_choice("task", task, (FAITHFULNESS, CORRECTNESS))
     name = known.get("judge", "local")
-    with composing():
-        config = resolve(compose([f"judge={name}", *others]))
+    config = resolve(compose([f"judge={name}", *others]))
     data = [labelled(labels, task) for labels in known.get("data", usual).split(",")]
     return name, config["judge"], components_for(maintenance.at(store)), data

@@ -104,8 +104,8 @@ def _hidden(tar: bytes) -> bytes:
 
 
 HOSTILE: dict[str, tuple[Rewrite, str]] = {
-    "a link": (instead(lambda info: member("config.json", tarfile.SYMTYPE, "/etc/passwd")), "a symbolic link"),
-    "a device": (instead(lambda info: member("config.json", tarfile.CHRTYPE)), "a device"),
+    "a link": (instead(lambda info: member("config.json", tarfile.SYMTYPE, "/etc/passwd")), "a link, a folder or a device"),
+    "a device": (instead(lambda info: member("config.json", tarfile.CHRTYPE)), "a link, a folder or a device"),
     "a path above": (first(member("../../x", tarfile.REGTYPE)), "'../../x'"),
     "extended headers": (first(member("x" * 200, tarfile.REGTYPE, form=tarfile.PAX_FORMAT)), "a member of type"),
     "an executable of another user": (instead(mode), "other headers"),

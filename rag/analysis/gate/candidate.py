@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rag.config.build import TARGET
-from rag.config.compose import LISTS, compose, composing, resolve
+from rag.config.compose import LISTS, compose, resolve
 from rag.config.experiment import Experiment, Trial
 from rag.core.errors import ConfigError, closest
 
@@ -20,8 +20,7 @@ def trial(experiment: Experiment, choices: Mapping[str, str], changes: Sequence[
         if key_of(change) == "split":
             raise ConfigError(change, "is set by the gate, not by a change", "set gate.split, and make the baseline again")
     overrides = [*under(changes, [*experiment.fixed, *_chosen(experiment, choices)]), *changes]
-    with composing():
-        config = resolve(compose([override for override in overrides if key_of(override) != "split"]))
+    config = resolve(compose([override for override in overrides if key_of(override) != "split"]))
     return Trial(name, dict(choices), {**config, "split": split, "latency": 0})
 
 

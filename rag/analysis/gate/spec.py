@@ -4,7 +4,6 @@ By default it uses the questions of `holdout`: scores on the questions that a wi
 change would be blamed for the difference. Of a set without a holdout it uses all questions.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -124,12 +123,9 @@ def _margins(column: str, value: Any, columns: Sequence[str]) -> list[Margin]:
 
 def check_margin(where: str, value: Any) -> float:
     """A share from 0 and below 1; ConfigError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(where, f"is {yaml_text(value)}, not a number", "how much worse it may be, for example 0.03")
-    if value < 0:
-        raise ConfigError(where, f"is {value}, below 0", "how much worse it may be; 0 demands that it is no worse")
-    if value >= 1:
-        raise ConfigError(where, f"is {value}, and no metric can lose as much", "a share, for example 0.03")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        remedy = "a number from 0 to below 1 says how much worse it may be, for example 0.03"
+        raise ConfigError(where, f"is {yaml_text(value)}", remedy)
     return float(value)
 
 
