@@ -16,7 +16,6 @@ from rag.reporting.html.view_model import (
     NO_GOLD,
     PARTLY,
     SOLVED,
-    Blame,
     Data,
     Explorer,
     GoldChunks,
@@ -55,10 +54,10 @@ def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 1
     ids = [row.trial_id for row in done]
     kinds = ("kind=factoid", "kind=table", "kind=multi_hop", "words=1-8", "words=9-16", "tag=rota", "turns=2+")
     sizes = tuple(int(size) for size in random.integers(1, max(2, questions), len(kinds)))
-    heat = tuple(tuple(float(v) for v in random.normal(row.score.mean, 0.09, len(kinds)).clip(0, 1)) for row in done)
+    heat = {row.trial_id: random.normal(row.score.mean, 0.09, len(kinds)).clip(0, 1).tolist() for row in done}
     lost = [int(questions * (1 - row.score.mean)) for row in done]
     spread = (0.02, 0.1, 0.18, 0.3, 0.12, 0.1, 0.03, 0.05, 0.1)
-    counts = tuple(tuple(int(c) for c in random.multinomial(many, spread)) for many in lost)
+    counts = [dict(zip(STAGES, random.multinomial(many, spread).tolist(), strict=True)) for many in lost]
     best, tied = ids[0], tuple(ids[: min(5, max(1, len(ids) // 3 + 1))])
     why = "it is the fastest of the trials that the data does not tell apart"
     verdict = Winner(best, tied[-1], tied, why, (), uses=2, family=210, holdout=True)
@@ -69,7 +68,7 @@ def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 1
         column="ndcg@10",
         maximize=True,
         columns=COLUMNS,
-        data=Data("handbook", 120, 480_000, questions, max(2, questions // 3), "tune", "3fa9c1d2e4b5"),
+        data=Data("handbook", 120, 480_000, questions, questions, max(2, questions // 3), "tune", "3fa9c1d2e4b5"),
         reuse=Reuse(trials, trials * 9, max(5, trials), 812.0, (("chunk", 3, trials), ("search", 9, trials * 2))),
         trials=tuple(rows),
         verdict=verdict,
@@ -77,8 +76,8 @@ def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 1
         effects=_effects(random),
         interactions=(Interaction("search", "dense", "reranker", "maxsim", 0.022, 0.006, 0.038, 0.01),),
         effects_sentence="reranker +.041 [+.028, +.055]; chunk size within noise; maxsim helps only with dense.",
-        heat=Heat(tuple(ids), kinds, sizes, heat),
-        blame=Blame(STAGES, tuple(ids), counts, questions),
+        heat=Heat(dict(zip(kinds, sizes, strict=True)), heat),
+        blame=dict(zip(ids, counts, strict=True)),
         headroom=(
             Headroom("perfect chunker", 0.021, 0.008, 0.035),
             Headroom("perfect order", 0.094, 0.071, 0.118),

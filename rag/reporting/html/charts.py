@@ -93,35 +93,35 @@ def _factor(factor: Effect | Interaction) -> str:
 def blame(material: Material) -> Chart | None:
     """Lost questions of each trial, by the stage that lost them."""
     found = material.blame
-    if found is None or not found.trials:
+    if not found:
         return None
     places = {row.trial_id: place for place, row in enumerate(material.done)}
-    order = sorted(range(len(found.trials)), key=lambda at: places.get(found.trials[at], len(places)))[:FEW]
-    counts = np.array([found.counts[at] for at in order])
-    used = [stage for stage in range(len(found.stages)) if counts[:, stage].any()]
+    order = sorted(found, key=lambda trial_id: places.get(trial_id, len(places)))[:FEW]
+    counts = np.array([list(found[trial_id].values()) for trial_id in order])
+    used = [(number, stage) for number, stage in enumerate(found[order[0]]) if counts[:, number].any()]
 
     def draw(axes: "Axes") -> None:
         from matplotlib.ticker import MaxNLocator
 
         left = np.zeros(len(order))
-        for stage in used:
-            colour = COLOURS[f"stage{stage % 9 + 1}"]
-            style: dict[str, Any] = {"edgecolor": COLOURS["paper"], "linewidth": 0.8, "label": found.stages[stage]}
-            axes.barh(range(len(order)), counts[:, stage], left=left, height=0.72, color=colour, **style)
-            left += counts[:, stage]
+        for number, stage in used:
+            colour = COLOURS[f"stage{number % 9 + 1}"]
+            style: dict[str, Any] = {"edgecolor": COLOURS["paper"], "linewidth": 0.8, "label": stage}
+            axes.barh(range(len(order)), counts[:, number], left=left, height=0.72, color=colour, **style)
+            left += counts[:, number]
         for place, total in enumerate(left):
             axes.text(total, place, f" {total:.0f}", va="center", color=COLOURS["muted"])
-        chosen = [at for at, place in enumerate(order) if material.chosen and found.trials[place] == material.chosen.trial_id]
-        ticks(axes, [_name(material, found.trials[place]) for place in order], chosen)
-        axes.set_xlabel(f"questions of {found.questions} that were not fully solved")
+        chosen = [at for at, trial_id in enumerate(order) if material.chosen and trial_id == material.chosen.trial_id]
+        ticks(axes, [_name(material, trial_id) for trial_id in order], chosen)
+        axes.set_xlabel(f"questions of {material.data.answerable} that were not fully solved")
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         axes.figure.legend(loc="outside upper left", ncols=3, fontsize=9)
 
     text = "; ".join(
-        f"{_name(material, found.trials[at])}: " + ", ".join(f"{found.counts[at][s]} {found.stages[s]}" for s in used)
-        for at in order[:5]
+        f"{_name(material, trial_id)}: " + ", ".join(f"{found[trial_id][stage]} {stage}" for _, stage in used)
+        for trial_id in order[:5]
     )
-    part = shown_of_total(len(order), len(found.trials))
+    part = shown_of_total(len(order), len(found))
     caption = f"{part}Questions not fully solved within k, by the first stage that lost evidence."
     return drawn("blame", "Where questions are lost", text, caption, ROW * len(order) * 1.15 + 1.5, draw)
 

@@ -20,7 +20,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import USUAL, Objective
 from rag.reporting.html.judge_trust import judges
-from rag.reporting.html.view_model import Blame, Heat, Listing
+from rag.reporting.html.view_model import Heat, Listing
 from rag.reporting.html.wording import MISSING
 
 DIMENSIONS = ("kind", "tag", "words", "turns", "answerable")
@@ -150,9 +150,8 @@ def _heat(scored: Scored) -> Heat | None:
         for dimension in dict.fromkeys(dimensions.tolist()):
             rows = dimensions == dimension
             believed[rows, column] = slices.shrunk(means[rows, column], errors[rows, column], n[rows, column], overall)
-    sizes = tuple(int(count) for count in n.max(axis=1))
-    ids, names = tuple(trial.trial_id for trial in scored.trials), tuple(part.name for part in parts)
-    return Heat(ids, names, sizes, tuple(map(tuple, believed.T.tolist())))
+    sizes = {part.name: int(count) for part, count in zip(parts, n.max(axis=1), strict=True)}
+    return Heat(sizes, dict(zip((trial.trial_id for trial in scored.trials), believed.T.tolist(), strict=True)))
 
 
 def _part(table: Floats, cluster: Ints, members: Flags) -> tuple[Floats, Floats, Ints]:
@@ -167,17 +166,14 @@ def _part(table: Floats, cluster: Ints, members: Flags) -> tuple[Floats, Floats,
     return means, resampling.standard_error(sums, counts), n
 
 
-def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> Blame:
-    reader = blame.Reader(scored.made, scored.store)
-    counts = []
+def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    reader, counts = blame.Reader(scored.made, scored.store), {}
     for trial in scored.trials:
         wrong = blame.wrong(trial, scored.made, scored.store)
         found = blame.lost_questions(trial, scored.made, scored.store, wrong=wrong, reader=reader)
         lost[trial.trial_id] = {question.query_id: blame.STAGES.index(question.stage) + 1 for question in found}
-        counts.append(tuple(blame.counts(found).values()))
-    ids = tuple(trial.trial_id for trial in scored.trials)
-    answerable = sum(bool(example.ranked) for example in scored.trials[0].golden.examples)
-    return Blame(blame.STAGES, ids, tuple(counts), answerable)
+        counts[trial.trial_id] = blame.counts(found)
+    return counts
 
 
 def _headroom(scored: Scored) -> dict[str, Any]:

@@ -164,6 +164,7 @@ def _data(trial: PlannedTrial) -> Data:
         len(golden.documents),
         sum(len(document.text) for document in golden.documents),
         len(golden.examples),
+        sum(bool(example.ranked) for example in golden.examples),
         len(clusters),
         str(config["split"]) + (f"; {golden.sampled.rstrip('.')}" if golden.sampled else ""),
         golden.golden_digest[:12],

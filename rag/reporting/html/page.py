@@ -136,22 +136,12 @@ def _cell(row: TrialRow, column: str, counted: bool) -> str:
     return f"{mean} (n={row.metrics[column]['n']})" if counted and column in row.metrics else mean
 
 
-@dataclass(frozen=True)
-class HeatTable:
-    """The heat map as a table: cells are figures with the step of their colour."""
-
-    slices: tuple[tuple[str, int, bool], ...]
-    lines: tuple[tuple[str, bool, tuple[tuple[str, int], ...]], ...]
-    total: int
-
-
-def heat(material: Material) -> HeatTable | None:
-    """The best trials by slice, coloured between the lowest and the highest value shown."""
+def heat(material: Material) -> dict[str, Any] | None:
+    """The best trials by slice: figures, with their steps of colour between the lowest and the highest value shown."""
     found = material.heat
-    if found is None or not found.slices:
+    if found is None:
         return None
-    by_trial = dict(zip(found.trials, found.values, strict=True))
-    rows = [(row, by_trial[row.trial_id]) for row in material.done if row.trial_id in by_trial]
+    rows = [(row, found.means[row.trial_id]) for row in material.done if row.trial_id in found.means]
     shown = rows[:HEAT_ROWS]
     known = [value for _, values in shown for value in values if value == value]
     low, high = min(known, default=0.0), max(known, default=1.0)
@@ -159,11 +149,9 @@ def heat(material: Material) -> HeatTable | None:
     def step(value: float) -> int:
         return -1 if value != value else min(HEAT_STEPS - 1, int(HEAT_STEPS * (value - low) / (high - low or 1)))
 
-    lines = tuple(
-        (row.name, row is material.chosen, tuple((figure(value, 2), step(value)) for value in values)) for row, values in shown
-    )
-    slices = tuple((name, n, n < SMALL_SLICE) for name, n in zip(found.slices, found.sizes, strict=True))
-    return HeatTable(slices, lines, len(rows))
+    lines = [(row.name, row is material.chosen, [(figure(value, 2), step(value)) for value in values]) for row, values in shown]
+    slices = [(name, n, n < SMALL_SLICE) for name, n in found.slices.items()]
+    return {"slices": slices, "lines": lines, "total": len(rows)}
 
 
 def _blocks(packed: Packed, material: Material) -> dict[str, str]:
@@ -179,7 +167,7 @@ def _explorer(material: Material, packed: Packed | None) -> dict[str, Any] | Non
     return {
         "names": [row.name if (row := material.row(trial_id)) else trial_id for trial_id in trials],
         "second": next((place for place, trial_id in enumerate(trials) if trial_id != trials[0]), 0),
-        "stages": material.blame.stages if material.blame else (),
+        "stages": next(iter(material.blame.values()), ()),
         "digits": STAGE_DIGITS,
         "outcomes": OUTCOMES,
         "kinds": sorted({question.kind for question in material.explorer.questions}),

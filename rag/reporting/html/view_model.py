@@ -33,22 +33,10 @@ class TrialRow(Row):
 
 @dataclass(frozen=True)
 class Heat:
-    """Means per trial and slice, shrunk towards the trial's mean; shape of `values` (trials, slices), `sizes` per slice."""
+    """Slices with their numbers of questions; the means of each trial per slice, shrunk towards the trial's mean."""
 
-    trials: tuple[str, ...]
-    slices: tuple[str, ...]
-    sizes: tuple[int, ...]
-    values: tuple[tuple[float, ...], ...]
-
-
-@dataclass(frozen=True)
-class Blame:
-    """How many questions each trial lost at each stage; `counts` has shape (trials, stages)."""
-
-    stages: tuple[str, ...]
-    trials: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-    questions: int
+    slices: Mapping[str, int]
+    means: Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -78,12 +66,13 @@ class Reuse:
 
 @dataclass(frozen=True)
 class Data:
-    """The golden set of a report."""
+    """The golden set of a report; `answerable` of its questions have something to find."""
 
     name: str
     documents: int
     characters: int
     questions: int
+    answerable: int
     clusters: int
     split: str
     digest: str
@@ -150,7 +139,8 @@ class Material:
     """Everything in a report.
 
     `missing` has reasons for empty sections, `wins` says where choices are best, `held` counts the questions of the holdout,
-    `per_question` is a metric for `measure`, or empty. `what_if` is that of `rag.reporting.html.what_if`.
+    `per_question` is a metric for `measure`, or empty. `what_if` is that of `rag.reporting.html.what_if`. `blame` has the
+    number of questions that each trial lost, by stage.
     """
 
     experiment: str
@@ -168,7 +158,7 @@ class Material:
     interactions: tuple[Interaction, ...] = ()
     effects_sentence: str = ""
     heat: Heat | None = None
-    blame: Blame | None = None
+    blame: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     headroom: tuple[Headroom, ...] = ()
     headroom_sentence: str = ""
     controls: Listing | None = None

@@ -107,15 +107,15 @@ def reuse(material: Material) -> str:
 
 def losses(material: Material) -> str:
     """The stages where the recommended trial loses most, in a sentence; empty if unknown."""
-    found, row = material.blame, material.chosen
-    if found is None or row is None or row.trial_id not in found.trials:
+    row = material.chosen
+    if row is None or row.trial_id not in material.blame:
         return ""
-    counts = found.counts[found.trials.index(row.trial_id)]
-    ranked = sorted(((count, stage) for count, stage in zip(counts, found.stages, strict=True) if count), reverse=True)
+    counts = material.blame[row.trial_id]
+    ranked = sorted(((count, stage) for stage, count in counts.items() if count), reverse=True)
     if not ranked:
         return f"{row.name} solves every question that has something to find."
     named = _listed([f"{count} {stage}" for count, stage in ranked[:3]])
-    return f"{row.name} does not fully solve {sum(counts)} of {found.questions} questions: {named}."
+    return f"{row.name} does not fully solve {sum(counts.values())} of {material.data.answerable} questions: {named}."
 
 
 def failures(material: Material) -> tuple[str, ...]:

@@ -49,5 +49,5 @@ def test_any_name_can_be_drawn() -> None:
 def test_where_nothing_was_measured_nothing_is_drawn() -> None:
     material = synthetic_reports.material(3, 20)
     rows = tuple(replace(row, measured={}) for row in material.trials)
-    bare = replace(material, trials=rows, effects=(), interactions=(), blame=None, headroom=(), latency={})
+    bare = replace(material, trials=rows, effects=(), interactions=(), blame={}, headroom=(), latency={})
     assert [name for name in CHARTS if CHARTS[name](bare) is not None] == ["leaderboard"]
