@@ -12,7 +12,8 @@ import yaml
 from rag.api.generation import QUESTIONS, generate_set
 from rag.config.catalog import choices, plugin_modules
 from rag.config.compose import written
-from rag.core.errors import ConfigError, DataError, closest
+from rag.core.checks import check_choice
+from rag.core.errors import ConfigError, DataError
 from rag.core.files import replace_text
 
 GENERATE = "generate"
@@ -48,8 +49,7 @@ def start(name: str, documents: str, questions: str = GENERATE, model: str = "no
     """
     path, folder = check_start(name, documents), Path("datasets", name)
     generator = "extractive" if model == "none" else model
-    if generator not in (known := choices("generator")):
-        raise ConfigError("--model", f"there is no generator {model!r}", closest(model, known))
+    check_choice("--model", generator, choices("generator"))
     rows = folder / QUESTIONS
     if questions == GENERATE:
         generate_set([documents], folder)

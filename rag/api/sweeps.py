@@ -3,6 +3,7 @@
 import math
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -97,10 +98,7 @@ class PlanResult:
     def stages(self) -> Table:
         """One row per distinct stage: its step, its label, trials that need it, whether it must run, expected seconds."""
         made = self.prepared.plan
-        users: dict[str, int] = {}
-        for trial in made.trials:
-            for key in made.graph.ancestors(*ends_of(trial)):
-                users[key] = users.get(key, 0) + 1
+        users = Counter(key for trial in made.trials for key in made.graph.ancestors(*ends_of(trial)))
         to_run = set(made.to_run)
         seconds = made.estimate.by_stage
         return Table(

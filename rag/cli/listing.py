@@ -45,8 +45,7 @@ def list_command(
 def schema(name: Annotated[str, typer.Argument(metavar="FILE", help="experiment, questions, template")] = "experiment") -> None:
     """Print the JSON Schema of experiments, of a line of questions.jsonl, or of a template of rag ask --report, for editors."""
     from rag.api.schema import SCHEMAS
-    from rag.core.errors import ConfigError, closest
+    from rag.core.checks import check_choice
 
-    if name not in SCHEMAS:
-        raise ConfigError("schema", f"there is none for {name!r}", closest(name, SCHEMAS))
+    check_choice("schema", name, SCHEMAS)
     print_json(SCHEMAS[name]())

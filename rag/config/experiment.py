@@ -15,7 +15,8 @@ from rag.config.limits import check_axis, check_name
 from rag.config.parameters import yaml_text
 from rag.config.search_space import Choice, Trial, compose_trials
 from rag.config.yaml_files import check_interpolations, read
-from rag.core.errors import ConfigError, ProblemsError, closest
+from rag.core.checks import check_choice
+from rag.core.errors import ConfigError, ProblemsError
 from rag.core.types import SPLITS
 
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
@@ -92,8 +93,7 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     check_name(path.stem, str(path))
     content = _read(path)
     for key in content:
-        if key not in KEYS:
-            raise ConfigError(f"{path}: {key}", "is not a key of an experiment", closest(str(key), KEYS))
+        check_choice(str(path), key, KEYS)
     for key, kind in KINDS.items():
         if key in content and not isinstance(content[key], kind):
             called = CALLED.get(kind, "a mapping of names to choices")

@@ -18,6 +18,7 @@ from rag.config.catalog import PRESET, choices, defaults, experiments, first, gr
 from rag.config.identity import libraries
 from rag.config.topics import topics
 from rag.config.yaml_files import read
+from rag.core.checks import check_choice
 from rag.core.errors import ConfigError, closest, install, is_installed
 
 TARGET = re.compile(r"^\s*_target_:\s*([\w.]+)", re.MULTILINE)
@@ -64,8 +65,7 @@ def listing_json(what: str = "", which: str = "") -> dict[str, Any]:
         held = [{"name": name, "meaning": meaning, "groups": [*inner]} for name, (meaning, inner) in named.items()]
         return {**_experiment(""), "topics": held, "groups": _described(meanings)}
     if what in known and which:
-        if which not in choices(what):
-            raise ConfigError(what, f"there is no choice {which!r}", closest(which, choices(what)))
+        check_choice(what, which, choices(what))
         chosen = choice(what, which)
         return {**asdict(chosen), "parameters": [asdict(each) for each in parameters(chosen)]}
     if what in known:

@@ -5,8 +5,8 @@ from typing import Any
 
 from rag.config.build import TARGET, Components
 from rag.config.parameters import yaml_text
-from rag.core.checks import is_whole
-from rag.core.errors import ConfigError, closest
+from rag.core.checks import check_choice, is_whole
+from rag.core.errors import ConfigError
 from rag.core.roles import ChecksIndexes, QuestionSelector, changes_nothing, varies
 from rag.core.text.languages import check_language
 
@@ -53,9 +53,8 @@ def check(config: Mapping[str, Any]) -> None:
             raise ConfigError(name, f"is {yaml_text(files)}", f"a list of doc_ids, for example {name}=[leave/policy.md]")
     check_language("language", config.get("language", "english"))
     _check_named(config)
-    for name, value, known in (("control", control_of(config), CONTROLS), ("history", history_of(config), HISTORIES)):
-        if value not in known:
-            raise ConfigError(name, f"is {yaml_text(config[name])}", closest(value, known))
+    check_choice("control", control_of(config), CONTROLS)
+    check_choice("history", history_of(config), HISTORIES)
     _check_needed(config)
 
 

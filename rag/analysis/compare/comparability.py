@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from rag.core.arrays import Flags, Floats
+from rag.core.checks import check_choice
 from rag.core.errors import ConfigError, DataError, closest
 from rag.evaluation.data.golden import Golden
 from rag.execution.sweep.trial_scores import Result, question_digest
@@ -73,8 +74,7 @@ def comparable(base: Result, candidate: Result, bridges: Collection[str] = (), c
 def check_bridges(bridges: Collection[str]) -> None:
     """Raise ConfigError for a bridge that is not in BRIDGES."""
     for bridge in bridges:
-        if bridge not in BRIDGES:
-            raise ConfigError("--bridge", f"{bridge!r} is not a difference that can be allowed", closest(bridge, BRIDGES))
+        check_choice("--bridge", bridge, BRIDGES)
 
 
 def common_columns(results: Sequence[Result]) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ from rag.analysis.compare.trials import Compared
 from rag.authoring.exchange.score_rows import scored_rows
 from rag.config.identity import digest
 from rag.core.arrays import Floats, Ints
-from rag.core.errors import ConfigError, DataError, closest
+from rag.core.checks import check_choice
+from rag.core.errors import ConfigError, DataError
 from rag.core.figures import amount
 from rag.documents.folder.json_rows import shortened
 from rag.evaluation.scoring import Scores
@@ -126,8 +127,7 @@ def matched(names: Sequence[str], columns: Sequence[str], lower: Sequence[str], 
             raise DataError(each.name, what, "a question needs the same text or id in both; ids of traces differ between runs")
         comparable(base, each, bridges)
     for column in (*columns, *lower):
-        if column not in common:
-            raise ConfigError(column, "is not a metric of each file", closest(column, common))
+        check_choice("metrics that all files have", column, common)
     chosen = tuple(dict.fromkeys(columns or common))
     values = np.full((len(results), len(base.questions), len(chosen)), np.nan)
     for side, result in enumerate(results):

@@ -10,6 +10,7 @@ from typing import Any
 
 from rag.config.experiment import Experiment
 from rag.config.parameters import yaml_text
+from rag.core.checks import check_choice
 from rag.core.errors import ConfigError, closest
 from rag.execution.sweep.objective import Bound, Objective, Term
 
@@ -58,8 +59,7 @@ def parse(raw: Mapping[str, Any], objective: str | Sequence[str], columns: Seque
     The default: the first metric that the objective maximizes, with a margin of .02, and no failed question.
     """
     for key in raw:
-        if key not in KEYS:
-            raise ConfigError(f"gate.{key}", "is not a setting of a gate", closest(str(key), KEYS))
+        check_choice("gate", key, KEYS)
     terms = _terms(objective, columns, "metrics" in raw)
     metrics = raw.get("metrics", {_usual(terms, columns): MARGIN})
     if not isinstance(metrics, Mapping):

@@ -24,6 +24,7 @@ from rag.analysis.headroom.order import perfect_order, pool
 from rag.config.search_space import Trial
 from rag.config.validation import control_of
 from rag.core.arrays import Floats
+from rag.core.checks import check_choice
 from rag.core.errors import ConfigError, closest
 from rag.core.figures import figure
 from rag.core.numbers import jsonable
@@ -75,8 +76,7 @@ def measure_headroom(trial: PlannedTrial, made: Plan, store: Store, column: str)
 def differences(trial: PlannedTrial, made: Plan, store: Store, column: str) -> dict[str, Floats]:
     """The gain of each perfect part in a column, by part and question; NaN where the column does not apply."""
     scores = trial_scores.read_scores(trial, made, store).scores
-    if column not in scores.columns:
-        raise ConfigError("column", f"{column!r} was not measured", closest(column, scores.columns))
+    check_choice("column", column, scores.columns)
     name = parse_column(column, trial.trial.config["k"]).metric
     metric: Metric = made.graph.components.build(trial.trial.config["metric"][name], f"metric.{name}")
     reader, own = Reader(made, store), scores.column(column)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.config.servers import check_place
-from rag.core.checks import is_whole
-from rag.core.errors import ConfigError, StoreError, closest
+from rag.core.checks import check_choice, check_whole
+from rag.core.errors import ConfigError, StoreError
 from rag.execution.graph import dask_cluster
 from rag.execution.graph.engine import Outcome, Runner
 from rag.execution.graph.plan import Plan, record_rates
@@ -55,8 +55,7 @@ class ClusterExecutor:
     """Runs stages on a Dask cluster: processes of this machine, or a cluster at `address` that shares the store."""
 
     def __init__(self, workers: int = 2, address: str | None = None) -> None:
-        if not is_whole(workers, 1):
-            raise ConfigError("execute.workers", f"is {workers!r}", "a whole number from 1")
+        check_whole("execute.workers", workers, 1)
         self.workers, self.address = workers, address
 
     def run(self, plan: Plan, store: Store, listen: Listener) -> dict[str, Outcome]:
@@ -93,10 +92,8 @@ def _lost(future: Any) -> Outcome:
 
 def executor_of(settings: Mapping[str, Any]) -> InlineExecutor | ClusterExecutor:
     """The executor that the `execute` part of a config names; ConfigError for settings that do not exist."""
-    known = ("mode", "workers", "address")
     for name in settings:
-        if name not in known:
-            raise ConfigError(f"execute.{name}", "is not a setting of execute", closest(str(name), known))
+        check_choice("execute", name, ("mode", "workers", "address"))
     if settings.get("mode") == "inline":
         return InlineExecutor()
     if settings.get("mode") == "cluster" and not settings.get("address"):

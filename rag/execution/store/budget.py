@@ -8,7 +8,8 @@ from typing import Any
 
 from rag.config.parameters import yaml_text
 from rag.core.assessments import Spent
-from rag.core.errors import BudgetError, ConfigError, closest
+from rag.core.checks import check_choice
+from rag.core.errors import BudgetError, ConfigError
 from rag.execution.store.store import Entry, Store
 
 REPLAYS = ("use", "only")
@@ -30,13 +31,11 @@ class Terms:
     def of(cls, config: Mapping[str, Any]) -> "Terms":
         """The terms that a config names; ConfigError where they are not valid. Old configs have no limits."""
         replay, budget = config.get("replay", "use"), config.get("budget") or {}
-        if replay not in REPLAYS:
-            raise ConfigError("replay", f"is {yaml_text(replay)}", closest(str(replay), REPLAYS))
+        check_choice("replay", replay, REPLAYS)
         if not isinstance(budget, Mapping):
             raise ConfigError("budget", f"is {yaml_text(budget)}", "for example budget.usd=5 or budget.tokens=100000")
         for name, value in budget.items():
-            if name not in ("tokens", "usd"):
-                raise ConfigError(f"budget.{name}", "is not a limit", closest(str(name), ("tokens", "usd")))
+            check_choice("budget", name, ("tokens", "usd"))
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0):
                 raise ConfigError(f"budget.{name}", f"is {yaml_text(value)}", "a number from 0, or null for no limit")
         return cls(replay, budget.get("tokens"), budget.get("usd"))

@@ -17,7 +17,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.stage_sums import small, unusable_of_trial
-from rag.execution.sweep.trial_scores import scores_of
+from rag.execution.sweep.trial_scores import scores_of, seconds_of
 from rag.pipeline.search import unread_text
 
 SPENT = ("tokens", "cost_usd")
@@ -218,8 +218,7 @@ class _Rows:
         return measured | {name: read[name][min(k, len(read[name])) - 1] for name in shown if read} | self._latency(trial)
 
     def _latency(self, trial: PlannedTrial) -> dict[str, float]:
-        entry = self.store.read(self.plan.stages[trial.ends.latency].entry) if trial.ends.latency else None
-        if entry is None:
+        seconds = seconds_of(trial, self.plan, self.store)
+        if seconds is None:
             return {}
-        seconds = entry.arrays["seconds"]
         return {f"latency_p{share}_ms": round(1000 * float(np.percentile(seconds, share)), 3) for share in (50, 95)}

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from rag.config.identity import digest, without_runtime
+from rag.core.arrays import Floats
 from rag.core.errors import DataError
 from rag.core.types import Example
 from rag.evaluation.data.golden_digests import asked_fields
@@ -52,6 +55,12 @@ def scores_of(trial: PlannedTrial, made: Plan, store: Store) -> Scores | None:
     """The scores of a trial by question; None where it has none in the store."""
     entry = store.read(made.stages[trial.ends.score].entry)
     return Scores.from_arrays(entry.arrays) if entry else None
+
+
+def seconds_of(trial: PlannedTrial, made: Plan, store: Store) -> Floats | None:
+    """The seconds of the questions that were timed; None where the store has none."""
+    entry = store.read(made.stages[trial.ends.latency].entry) if trial.ends.latency else None
+    return np.asarray(entry.arrays["seconds"], np.float64) if entry else None
 
 
 def result_of(trial: PlannedTrial, scores: Scores) -> Result:

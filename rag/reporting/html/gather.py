@@ -2,11 +2,10 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from rag.config.validation import control_of
 from rag.core.errors import DataError, UserError
@@ -16,7 +15,7 @@ from rag.execution.sweep import holdout, leaderboard
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.selection import Mean, Standing, Winner
 from rag.execution.sweep.sweep import REPORTS
-from rag.execution.sweep.trial_scores import scores_of
+from rag.execution.sweep.trial_scores import scores_of, seconds_of
 from rag.reporting.html import explorer_data, findings
 from rag.reporting.html.findings import Scored
 from rag.reporting.html.view_model import UNKNOWN, Data, Material, Reuse, TrialRow
@@ -172,21 +171,15 @@ def _data(trial: PlannedTrial) -> Data:
 
 
 def _reuse(made: Plan, store: Store) -> Reuse:
-    alone: dict[str, int] = {}
-    for trial in made.trials:
-        for key in made.graph.ancestors(*ends_of(trial)):
-            alone[made.stages[key].name] = alone.get(made.stages[key].name, 0) + 1
+    needed = (key for trial in made.trials for key in made.graph.ancestors(*ends_of(trial)))
+    alone = Counter(made.stages[key].name for key in needed)
     names = [stage.name for stage in made.stages.values()]
     costs = ((store.read_meta(stage.entry) or {}).get("cost", {}) for stage in made.stages.values())
     spent = sum(float(cost.get("seconds", 0.0)) for cost in costs)
     kinds = tuple((name, names.count(name), count) for name, count in alone.items())
-    return Reuse(len(made.trials), sum(alone.values()), len(names), spent, kinds)
+    return Reuse(len(made.trials), alone.total(), len(names), spent, kinds)
 
 
 def _latency(made: Plan, store: Store) -> dict[str, tuple[float, ...]]:
-    found: dict[str, tuple[float, ...]] = {}
-    for trial in made.trials:
-        entry = store.read(made.stages[trial.ends.latency].entry) if trial.ends.latency else None
-        if entry is not None:
-            found[trial.trial_id] = tuple((1000 * np.asarray(entry.arrays["seconds"])).tolist())
-    return found
+    timed = {trial.trial_id: seconds_of(trial, made, store) for trial in made.trials}
+    return {trial_id: tuple((1000 * seconds).tolist()) for trial_id, seconds in timed.items() if seconds is not None}

@@ -9,13 +9,12 @@ import numpy as np
 from rag.config.identity import digest
 from rag.core.arrays import Floats
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection.winner import Entrant, Mean, Standing
-from rag.execution.sweep.trial_scores import scores_of
+from rag.execution.sweep.trial_scores import scores_of, seconds_of
 
 
 @dataclass
@@ -75,18 +74,13 @@ class Candidates:
         if scores is None or row.broken or control:
             self.others.append(Standing(row.trial_id, row.name, mean, admitted=False, broken=row.broken))
             return
-        quality = self._quality(scores) if self.objective.measured else None
-        scales = (_number(row.measured.get(name)) for name in ("latency_p95_ms", "cost_usd", "index_bytes", "chars_read"))
-        values, seconds = self.values.get(row.trial_id), self._seconds(trial)
-        self.entrants.append(Entrant(row.trial_id, row.name, values, quality, mean, seconds, *scales))
-
-    def _quality(self, scores: Scores) -> Floats | None:
         usual = Objective.parse("", self.board.columns)
-        return usual.per_question(scores) if usual.column in scores.columns else None
-
-    def _seconds(self, trial: PlannedTrial) -> Floats:
-        entry = self.store.read(self.made.stages[trial.ends.latency].entry) if trial.ends.latency else None
-        return np.asarray(entry.arrays["seconds"], np.float64) if entry else np.empty(0)
+        answered = self.objective.measured and usual.column in scores.columns
+        quality = usual.per_question(scores) if answered else None
+        scales = (_number(row.measured.get(name)) for name in ("latency_p95_ms", "cost_usd", "index_bytes", "chars_read"))
+        values, seconds = self.values.get(row.trial_id), seconds_of(trial, self.made, self.store)
+        seconds = np.empty(0) if seconds is None else seconds
+        self.entrants.append(Entrant(row.trial_id, row.name, values, quality, mean, seconds, *scales))
 
 
 def _number(value: Any) -> float:

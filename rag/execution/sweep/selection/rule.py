@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.config.parameters import yaml_text
-from rag.core.errors import ConfigError, closest
+from rag.core.checks import check_choice
+from rag.core.errors import ConfigError
 from rag.execution.graph.plan import Plan
 from rag.execution.sweep.objective import NUMBER, Objective
 
@@ -66,8 +67,7 @@ def selection_rule(made: Plan, objective: Objective) -> Rule:
 def parse(raw: Mapping[str, Any], gate: Mapping[str, Any], objective: Objective) -> Rule:
     """Read `margin` or `exchange`. Without either the margin is that of the gate for the objective, and .03 without one."""
     for key in raw:
-        if key not in KEYS:
-            raise ConfigError(f"recommend.{key}", "is not a setting of a recommendation", closest(str(key), KEYS))
+        check_choice("recommend", key, KEYS)
     if raw and objective.measured:
         what = f"has no use: {objective.column} is not a score of questions"
         raise ConfigError("recommend", what, "leave it out, or choose by a metric")
