@@ -36,7 +36,7 @@ class PlainFile(tarfile.TarInfo):
         """The header in 512 bytes."""
         found = super().frombuf(buf, "utf-8", "backslashreplace")
         if found.type != tarfile.REGTYPE:
-            raise tarfile.ReadError(f"it holds {found.name[:100]!r}, a link, a folder or a device")
+            raise tarfile.ReadError(f"it holds {found.name[:100]!r}, which is no ordinary file")
         return found
 
 

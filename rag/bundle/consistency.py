@@ -1,7 +1,6 @@
 """Check that the documents, chunks and indexes of an untrusted bundle fit together, before any engine reads them."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,17 +89,16 @@ def index_of(data: bytes, size: int, where: str) -> Arrays:
     if "index" in arrays:
         raise refused(f"{where}: index", "is in a library's own format, which is not safe to read", "export it again")
     if "vectors" in arrays:
-        _check_vectors(arrays["vectors"], size, f"{where}: vectors")
+        vectors, place = arrays["vectors"], f"{where}: vectors"
+        if vectors.dtype != np.float32 or vectors.ndim != 2 or len(vectors) != size:
+            raise refused(
+                place, f"is {vectors.dtype} of shape {vectors.shape}", f"float32, one row for each of {size:,} chunks"
+            )
+        if vectors.size and max(vectors.max(), -vectors.min()) > 1.001:
+            raise refused(place, "holds vectors that are longer than 1")
     if "size" in arrays and arrays["size"].tolist() != [size]:
         raise refused(f"{where}: size", f"is {arrays['size'].tolist()[:3]}", f"there are {size:,} chunks")
     for name in ("weights", "absent"):
         if name in arrays and arrays[name].size and np.abs(arrays[name]).max() > HEAVIEST:
             raise refused(f"{where}: {name}", f"holds weights above {HEAVIEST:,.0f}")
     return arrays
-
-
-def _check_vectors(vectors: NDArray[Any], size: int, where: str) -> None:
-    if vectors.dtype != np.float32 or vectors.ndim != 2 or len(vectors) != size:
-        raise refused(where, f"is {vectors.dtype} of shape {vectors.shape}", f"float32, one row for each of {size:,} chunks")
-    if vectors.size and max(vectors.max(), -vectors.min()) > 1.001:
-        raise refused(where, "holds vectors that are longer than 1")

@@ -85,7 +85,9 @@ def read_folder(folder: Path, copied: bool = True) -> Contents:
     Links are not followed, only ordinary files are opened, and every file is read once.
     """
     where = str(folder)
-    _check_single(folder)
+    inside = [] if (folder / MANIFEST).is_file() else sorted(str(path.parent) for path in folder.glob(f"*/{MANIFEST}"))
+    if inside:
+        raise refused(where, "is not a bundle, but holds some", f"name one of them: {', '.join(inside[:5])}")
     with _opened(folder) as root:
         sizes = dict(_listing(root, where))
         for name in (MANIFEST, SEAL):
@@ -95,12 +97,6 @@ def read_folder(folder: Path, copied: bool = True) -> Contents:
         manifest = read_manifest(head, where)
         _check_listing(manifest, sizes, where)
         return verified(manifest, head, folder, lambda name, size: _blocks(root, name, size, where), copied)
-
-
-def _check_single(folder: Path) -> None:
-    inside = [] if (folder / MANIFEST).is_file() else sorted(str(path.parent) for path in folder.glob(f"*/{MANIFEST}"))
-    if inside:
-        raise refused(str(folder), "is not a bundle, but holds some", f"name one of them: {', '.join(inside[:5])}")
 
 
 @contextmanager

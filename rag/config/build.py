@@ -187,9 +187,10 @@ class Components:
         try:
             target_class = getattr(importlib.import_module(module), name)
         except ImportError as error:
-            if problem := _not_found(error, module, where):
-                raise problem from error
-            raise
+            absent = isinstance(error, ModuleNotFoundError) and (not error.name or module.startswith(error.name))
+            if not absent:  # the module exists and fails itself
+                raise
+            raise ConfigError(where, f"there is no module {module!r}", "check the spelling") from error
         except AttributeError as error:
             classes = inspect.getmembers(importlib.import_module(module), inspect.isclass)
             own = [name for name, value in classes if value.__module__ == module]
@@ -206,13 +207,6 @@ class Components:
         parts = module.split(".")
         plain = all(part.isidentifier() and part != "__main__" for part in parts)
         return plain and parts[0] in self.trusted and (parts[0] != "rag" or bool(folder_of(module)))
-
-
-def _not_found(error: ImportError, module: str, where: str) -> ConfigError | None:
-    """The error for a module that cannot be imported; None where the module exists and fails itself."""
-    if not isinstance(error, ModuleNotFoundError) or (error.name and not module.startswith(error.name)):
-        return None
-    return ConfigError(where, f"there is no module {module!r}", "check the spelling")
 
 
 def _parameter(value: Any, where: str, inner: Inner) -> Any:

@@ -99,13 +99,10 @@ class Database:
             yield
         except (DBAPIError, PoolTimeoutError) as error:
             LOG.warning("sessions: %s", _reason(error))
-            what = "has no room left" if _full(error) else "cannot be read or written now"
+            message = str(getattr(error, "orig", error)).lower()
+            full = any(words in message for words in ("full", "no space", "could not extend", "disk quota"))
+            what = "has no room left" if full else "cannot be read or written now"
             raise ServiceError("sessions", f"the database of sessions {what}", "try again later") from error
-
-
-def _full(error: Exception) -> bool:
-    message = str(getattr(error, "orig", error)).lower()
-    return any(words in message for words in ("full", "no space", "could not extend", "disk quota"))
 
 
 def _reason(error: Exception) -> str:

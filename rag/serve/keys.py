@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rag.core.errors import ConfigError
@@ -60,7 +59,10 @@ class Keys:
     def parsed(cls, text: str, where: str = VARIABLE) -> "Keys":
         """Parse `name:sha256,…`; ConfigError for anything else, such as a key in plain text, whose value is never repeated."""
         entries = [_entry(number, part.strip(), where) for number, part in enumerate(text.split(","), 1) if part.strip()]
-        _all_different(entries, where)
+        owners: dict[str, str] = {}
+        for number, (name, known) in enumerate(entries, 1):
+            if owners.setdefault(known, name) != name:
+                raise ConfigError(where, f"entry {number} has the key of {owners[known]!r} under another name", REMEDY)
         if text.strip() and not entries:
             raise ConfigError(where, "is set and names no key", REMEDY)
         return cls(tuple(entries))
@@ -82,10 +84,3 @@ def _entry(number: int, text: str, where: str) -> tuple[str, str]:
     if not HASH.match(known.strip().lower()):
         raise ConfigError(where, f"entry {number} is not NAME:sha256; a key in plain text is never accepted", REMEDY)
     return checked_name(name.strip(), where), known.strip().lower()
-
-
-def _all_different(entries: Sequence[tuple[str, str]], where: str) -> None:
-    owners: dict[str, str] = {}
-    for number, (name, known) in enumerate(entries, 1):
-        if owners.setdefault(known, name) != name:
-            raise ConfigError(where, f"entry {number} has the key of {owners[known]!r} under another name", REMEDY)

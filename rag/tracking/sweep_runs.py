@@ -114,7 +114,9 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
     tags = _tags(made)
     trials = [_trial(trial, ended[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in ended]
     if controlled.plan:
-        full = _answered(controlled.plan, store, tags)
+        board = {row.trial_id: row for row in leaderboard.build_leaderboard(controlled.plan, {}, store).rows}
+        answered = controlled.plan.trials[0]
+        full = _trial(answered, board[answered.trial_id], controlled.plan, store, tags)
         trials = [_with_answers(trial, full) if trial.trial_id == controlled.trial_id else trial for trial in trials]
     trials = [replace(trial, tags={**_verdict(trial.trial_id, verdict), **trial.tags}) for trial in trials]
     chosen = trial_results.verdict_tags(verdict) if verdict else {}
@@ -126,11 +128,6 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
         tags={**chosen, **tags, **_stood_in(made.trials)},
         metrics={**metrics, **concluded, **_spent(done)},
     )
-
-
-def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRun:
-    board = {row.trial_id: row for row in leaderboard.build_leaderboard(made, {}, store).rows}
-    return _trial(made.trials[0], board[made.trials[0].trial_id], made, store, tags)
 
 
 def _with_answers(trial: TrialRun, full: TrialRun) -> TrialRun:
@@ -164,7 +161,9 @@ def _spent(done: Sweep) -> dict[str, float]:
 
 
 def _tags(made: Plan) -> dict[str, str]:
-    return _versions() | {"question": made.experiment.question, "golden.digest": made.trials[0].golden.golden_digest}
+    versions = {f"version.{name}": found for name in LIBRARIES if (found := library_version(name))}
+    versions |= {"version.python": platform.python_version(), "git.commit": _commit()}
+    return versions | {"question": made.experiment.question, "golden.digest": made.trials[0].golden.golden_digest}
 
 
 def _swept(made: Plan, trials: Sequence[TrialRun]) -> SweepRun:
@@ -217,11 +216,6 @@ def _judge_tags(judge: Assessor | None) -> dict[str, str]:
         return {}
     cards = {f"judge.auc.{card.title}": with_interval(card.auc) for card in judge.cards}
     return {"judge": judge.name, "judge.identity": judge.identity, **cards, "judge.remarks": "; ".join(judge.remarks)}
-
-
-def _versions() -> dict[str, str]:
-    versions = {f"version.{name}": found for name in LIBRARIES if (found := library_version(name))}
-    return versions | {"version.python": platform.python_version(), "git.commit": _commit()}
 
 
 def _commit() -> str:

@@ -57,7 +57,11 @@ def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated
     trial = candidate.trial(experiment, kept.result.choices, changes, split, name)
     _check_stand_ins(kept, trial, path, experiment.name)
     gate = spec.parse(experiment.gate, experiment.objective, trial.config["metrics"], has_holdout)
-    _check_columns(gate, kept, path, experiment.name)
+    known = (*kept.result.scores.columns, spec.FAILED, spec.RATIO)
+    for column in (*gate.columns, *(bound.column for bound in gate.bounds)):
+        if column not in known:
+            remedy = f"make it again: rag study baseline {experiment.name}"
+            raise DataError(str(path), f"has no scores of {column!r}", remedy)
     ready = _planned(replace(experiment, fixed=(*candidate.under(placed, experiment.fixed), *placed)), trial)
     _check_split(spec.split_of(experiment.gate, HOLDOUT in ready.trial.golden.sizes), kept, path, experiment.name)
     return Gated(gate, kept, path, ready, tuple(changes))
@@ -82,13 +86,6 @@ def written(change: str) -> str:
     """A change without secrets, for comments."""
     key, equals, value = change.partition("=")
     return f"{key}{equals}{redacted_text(key, value)}"
-
-
-def _check_columns(gate: Gate, kept: Baseline, path: Path, name: str) -> None:
-    known = (*kept.result.scores.columns, spec.FAILED, spec.RATIO)
-    for column in (*gate.columns, *(bound.column for bound in gate.bounds)):
-        if column not in known:
-            raise DataError(str(path), f"has no scores of {column!r}", f"make it again: rag study baseline {name}")
 
 
 def run(ready: Prepared, listen: Listener) -> str:

@@ -99,7 +99,8 @@ class Forecast:
         for role, node in stage.nodes.items():
             if role not in ASKING.get(stage.name, (role,)):
                 continue
-            cap = self._cap(node) if role == "policy" else NO_CAP
+            policy = self._built(node, role) if role == "policy" else None
+            cap = Cap(policy.most_calls, policy.tokens, policy.grows) if isinstance(policy, CappedPolicy) else NO_CAP
             # In a whole pipeline a shaper is asked before and after the search, and may have the middle part run once more.
             again = TWICE if shaped and role in ("shape", "policy", "condense") else 1
             for component in spenders(self.graph.components.without_inner, node, role):
@@ -114,10 +115,6 @@ class Forecast:
                 both = (Spent(tokens, cost * share) for tokens, cost in (likely, most))
                 total += Outlook(*(_within(each, cap.tokens, questions * times * again) for each in both))
         return total
-
-    def _cap(self, node: Any) -> Cap:
-        policy = self._built(node, "policy")
-        return Cap(policy.most_calls, policy.tokens, policy.grows) if isinstance(policy, CappedPolicy) else NO_CAP
 
     def _built(self, node: Any, role: str) -> Any:
         return self.graph.components.without_inner.build(node, role)

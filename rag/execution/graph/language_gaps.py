@@ -48,13 +48,14 @@ def unread_shares(made: Plan, store: Store) -> dict[str, float | None]:
 
     The stored share where the stage ran, else an estimate from the documents; None where it is not known.
     """
-    vectors = {trial.trial_id: (key, trial) for trial in made.trials if (key := _embedding(made, trial))}
+    vectors = {
+        trial.trial_id: (key, trial)
+        for trial in made.trials
+        for key in made.graph.ancestors(*ends_of(trial))
+        if made.stages[key].name == "embed"
+    }
     shares = {key: _share(made, key, trial, store) for key, trial in dict(vectors.values()).items()}
     return {trial_id: shares[key] for trial_id, (key, _) in vectors.items()}
-
-
-def _embedding(made: Plan, trial: PlannedTrial) -> str | None:
-    return next((key for key in made.graph.ancestors(*ends_of(trial)) if made.stages[key].name == "embed"), None)
 
 
 def _share(made: Plan, key: str, trial: PlannedTrial, store: Store) -> float | None:

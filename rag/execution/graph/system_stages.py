@@ -43,7 +43,8 @@ def placed(job: Job) -> Entry:
     places, foreign = dict[SystemPassage, Span](), dict[str, str]()
     for passage, place in zip(passages, place_passages(passages, job.golden.documents), strict=True):
         if place is None:
-            name = f"{ELSEWHERE}/{_digest(passage)}"
+            fields = "\0".join(map(str, asdict(passage).values()))
+            name = f"{ELSEWHERE}/{hashlib.sha256(fields.encode('utf-8', 'replace')).hexdigest()[:12]}"
             foreign[name] = passage.text or passage.document or ELSEWHERE
             place = Span(name, 0, len(foreign[name]))
         places[passage] = place
@@ -60,10 +61,6 @@ def placed(job: Job) -> Entry:
     meta |= {"first_foreign": [each.index(True) + 1 if any(each) else 0 for each in lost]}
     meta |= {"failed": [each.failure for each in given if each.failure]}
     return replace(entry_of_contexts(corpus, ranked), meta=meta)
-
-
-def _digest(passage: SystemPassage) -> str:
-    return hashlib.sha256("\0".join(map(str, asdict(passage).values())).encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def replies_given(job: Job) -> list[Reply]:

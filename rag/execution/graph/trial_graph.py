@@ -84,7 +84,9 @@ class TrialGraph:
         else:
             corpus, indexes = self.corpus()
             passages = encode(self.graph, parts, self.golden, corpus)
-            ranking = SearchGraph(self.graph, parts, self.golden, questions, corpus, self._read_records(), indexes).add()
+            reads_records = not parts.is_none("route") or reads(parts.role("policy"), RECORDS)
+            records = self.records() if reads_records else {}
+            ranking = SearchGraph(self.graph, parts, self.golden, questions, corpus, records, indexes).add()
         if control == "shuffled_contexts":
             ranking = self.graph.add("shuffle", {}, {}, {"ranking": ranking, GOLD: self.golden.golden_digest})
         check_repeats(self.config, parts.role("generator"))
@@ -140,10 +142,6 @@ class TrialGraph:
         if not self.parts.is_none("roster"):
             key = self.graph.add("roster", {"roster": self.config["roster"]}, {}, {RECORDS: key})
         return {RECORDS: key}
-
-    def _read_records(self) -> dict[str, str]:
-        parts = self.parts
-        return self.records() if not parts.is_none("route") or reads(parts.role("policy"), RECORDS) else {}
 
     def _contexts_of_control(self) -> str:
         """Add what a generator reads where nothing is searched: chunks and a ranking of them, in one stage."""

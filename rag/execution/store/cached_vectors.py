@@ -63,7 +63,10 @@ class Segments(Generic[Value]):
         It gives one value per place, and whether that is to be stored.
         """
         if not self._known.keys() >= set(ids):
-            self._refresh()
+            for key in self.store.keys(self.space):
+                if key not in self._seen and (entry := self.store.read(key)):
+                    self._known.update(self.decode(entry))
+                self._seen.add(key)
         first = {item: number for number, item in reversed(list(enumerate(ids))) if item not in self._known}
         missing, failed = sorted(first.values()), dict[bytes, Value]()
         for numbers in blocks(missing, self.space.partition("/")[0], self.block):
@@ -71,12 +74,6 @@ class Segments(Generic[Value]):
             self._add({item: value for item, (value, is_good) in computed.items() if is_good})
             failed |= {item: value for item, (value, is_good) in computed.items() if not is_good}
         return [failed[item] if item in failed else self._known[item] for item in ids]
-
-    def _refresh(self) -> None:
-        for key in self.store.keys(self.space):
-            if key not in self._seen and (entry := self.store.read(key)):
-                self._known.update(self.decode(entry))
-            self._seen.add(key)
 
     def _add(self, values: Mapping[bytes, Value]) -> None:
         if values:

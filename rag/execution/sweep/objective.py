@@ -135,11 +135,9 @@ class Objective:
         """The objective with its bounds as it is printed."""
         large, small = ([term for term in self.terms if term.maximize is way] for way in (True, False))
         sums = {"maximize": large, "minimize": small}
-        clauses = [f"{word} {' + '.join(self._term_text(term) for term in terms)}" for word, terms in sums.items() if terms]
+        texts = {term: f"{term.weight:g} * {term.column}" if self.summed else term.column for term in self.terms}
+        clauses = [f"{word} {' + '.join(texts[term] for term in terms)}" for word, terms in sums.items() if terms]
         return ", ".join([*clauses, *(bound.text for bound in self.bounds)])
-
-    def _term_text(self, term: Term) -> str:
-        return f"{term.weight:g} * {term.column}" if self.summed else term.column
 
     def per_question(self, scores: Scores) -> Floats:
         """Shape (questions,): the terms weighted and signed, higher is always better; NaN where any of them is NaN."""

@@ -101,14 +101,17 @@ def _measured(row: Row, column: str) -> float | None:
 
 
 def counted(done: Sweep) -> None:
-    """Print how many stages ran and were reused, and what was spent."""
+    """Print how many stages ran and were reused, and the tokens and cost of this run, with those of the plan."""
     counts = done.counts()
     out.print(
         f"{amount(len(done.board.rows), 'trial')}, {counts['distinct']} distinct stages: "
         f"{counts['ran']} ran, {counts['reused']} reused"
         + (f", {counts['failed']} failed, {counts['blocked']} not run because of them" if counts["failed"] else "")
     )
-    _print_spending(done)
+    expected = done.plan.estimate.spending
+    if done.spent.tokens or (expected.most.tokens and any(outcome.status == "ran" for outcome in done.outcomes.values())):
+        planned = f"{tokens(expected.likely)}, {tokens(expected.most)} with the longest replies"
+        out.print(f"Models took {tokens(done.spent)}; the plan said about {planned}.", soft_wrap=True)
 
 
 def failures(done: Sweep) -> None:
@@ -128,14 +131,6 @@ def failures(done: Sweep) -> None:
         out.print(f"{escape(done.exhausted)}\nStages that need no model ran, and all results are kept.", soft_wrap=True)
     if done.interrupted:
         out.print("Interrupted: the same command continues where it stopped.")
-
-
-def _print_spending(done: Sweep) -> None:
-    """Print the tokens and cost of this run, and what its plan expected."""
-    expected = done.plan.estimate.spending
-    if done.spent.tokens or (expected.most.tokens and any(outcome.status == "ran" for outcome in done.outcomes.values())):
-        planned = f"{tokens(expected.likely)}, {tokens(expected.most)} with the longest replies"
-        out.print(f"Models took {tokens(done.spent)}; the plan said about {planned}.", soft_wrap=True)
 
 
 def tallies(found: Sequence[Tally], recommended: str) -> None:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from rag.analysis.headroom import Headroom, sentence
-from rag.analysis.why import Overview, Overviews
+from rag.analysis.why import Overviews
 from rag.core.figures import with_interval
 from rag.reporting.terminal.output import Table, dimmed, escape, next_commands, out, print_table, table
 
@@ -42,12 +42,9 @@ def _listed(found: Overviews) -> Table:
     trials = ["by"] if len(found.trials) == 1 else ["A", "B"]
     shown = table("lost", *trials, "question", words=2 + len(trials))
     for query_id, text in list(found.texts.items())[:MOST]:
-        shown.add_row(escape(query_id), *(_stage(trial, query_id) for trial in found.trials), escape(text))
+        stages = (trial.lost[query_id].stage if query_id in trial.lost else "–" for trial in found.trials)
+        shown.add_row(escape(query_id), *map(escape, stages), escape(text))
     return shown
-
-
-def _stage(trial: Overview, query_id: str) -> str:
-    return escape(trial.lost[query_id].stage) if query_id in trial.lost else "–"
 
 
 def blame(counts: Mapping[str, Mapping[str, int]]) -> Table:

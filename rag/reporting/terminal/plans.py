@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from rag.config.experiment import Experiment
 from rag.config.search_space import stand_in_remarks
 from rag.execution.graph.language_gaps import language_gaps
 from rag.execution.graph.plan import Plan
@@ -33,20 +32,15 @@ def planned(made: Plan, shares: Mapping[str, float | None], margin: str = "") ->
         out.print(escape(remark), soft_wrap=True)
     if cut := unread_text.remark({trial.trial.name: shares.get(trial.trial_id) for trial in made.trials}):
         out.print(escape(cut), soft_wrap=True)
-    if any(trial.ends.generate for trial in made.trials):
-        _answers(made.experiment)
+    generates = any(trial.ends.generate for trial in made.trials)
+    if generates and made.experiment.controls:
+        out.print("The recommended trial then answers three times more: without contexts, with those of others, with the gold.")
+    if generates and made.experiment.answers:
+        out.print(f"Its answers alone are measured by {escape(', '.join(made.experiment.answers))}.")
     if counts["unmeasured"]:
         out.print(f"{counts['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out.")
     if made.estimate.spending.most.tokens:
         out.print(_spending(made), soft_wrap=True)
-
-
-def _answers(experiment: Experiment) -> None:
-    """Print what is measured only for the answers of the recommended trial."""
-    if experiment.controls:
-        out.print("The recommended trial then answers three times more: without contexts, with those of others, with the gold.")
-    if experiment.answers:
-        out.print(f"Its answers alone are measured by {escape(', '.join(experiment.answers))}.")
 
 
 def _spending(made: Plan) -> str:

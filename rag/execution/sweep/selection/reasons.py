@@ -57,9 +57,10 @@ def _untested(decision: Decision) -> str:
 def _best(contest: Race, decision: Decision) -> str:
     others, tied = len(contest.entrants) - 1, len(contest.tied) - 1
     if not tied:
-        name, by = (
-            (contest.nearest[0].name, f"by {with_interval(_turned(contest.nearest[1]))}") if contest.nearest else ("", "")
-        )
+        name, by = "", ""
+        if contest.nearest:
+            next_best, behind = contest.nearest
+            name, by = next_best.name, f"by {with_interval(Mean(-behind.mean, -behind.high, -behind.low))}"
         rest = f"the other {others} are shown to be worse, the next, {name}," if others > 1 else f"{name} is shown to be worse"
         return f"It is the best by mean; {rest} {by}."
     likely = f"P(best) {figure(decision.shares[decision.best.trial_id], digits=2)}"
@@ -125,7 +126,3 @@ def _scales(one: Entrant, other: Entrant, saving: str) -> str:
 
 def _size(one: Entrant) -> str:
     return f"{one.size / 1e6:,.2f} MB" if one.size >= 1e6 else f"{one.size / 1e3:,.1f} kB"
-
-
-def _turned(behind: Mean) -> Mean:
-    return Mean(-behind.mean, -behind.high, -behind.low)
