@@ -19,7 +19,7 @@ from rag.evaluation.statistics.paired import ALPHA, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.evaluation.statistics.student import normal_quantile
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.store.serialisation import AnswerParts, answer_parts
+from rag.execution.store.serialisation import AnswerParts
 from rag.execution.store.store import Store
 from rag.execution.sweep import trial_scores
 
@@ -157,7 +157,7 @@ def measure_attacks(made: Plan, store: Store) -> Attacked:
         where = f"experiment {made.experiment.name}"
         raise DataError(where, "has no scores in the store", f"rag sweep {made.experiment.called}")
     tables = {trial.trial_id: trial_scores.read_scores(trial, made, store).scores for trial in ran}
-    arms = tuple(_arm(trial, tables[trial.trial_id], _answers(trial, made, store)) for trial in ran)
+    arms = tuple(_arm(trial, tables[trial.trial_id], trial_scores.stored_answers(trial, made, store)) for trial in ran)
     examples = {trial.trial_id: trial.golden.examples for trial in ran}
     attacked = Attacked(made.experiment.name, arms, ())
     bases = ((SUCCESS, attacked.full), (ANSWERED, attacked.undefended))
@@ -165,13 +165,9 @@ def measure_attacks(made: Plan, store: Store) -> Attacked:
     return replace(attacked, differences=tuple(pairs))
 
 
-def _answers(trial: PlannedTrial, made: Plan, store: Store) -> list[AnswerParts | None]:
-    entry = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
-    return answer_parts(entry.meta) if entry else [None] * len(trial.golden.examples)
-
-
-def _arm(trial: PlannedTrial, scores: Scores, answers: Sequence[AnswerParts | None]) -> Arm:
+def _arm(trial: PlannedTrial, scores: Scores, given: Sequence[AnswerParts | None] | None) -> Arm:
     success, examples = scores.column(SUCCESS), trial.golden.examples
+    answers = given or [None] * len(examples)
     attacked = ~np.isnan(success)
     removed = [any(finding.action == "quarantine" for finding in answer.findings) if answer else False for answer in answers]
     silent = [answer is None or answer.abstained for answer in answers]

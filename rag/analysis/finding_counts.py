@@ -8,8 +8,9 @@ from typing import Any, Literal
 from rag.core.records.queries import ROUTES
 from rag.core.types import INPUTS, input_of
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.store.serialisation import AnswerParts, answer_parts
+from rag.execution.store.serialisation import AnswerParts
 from rag.execution.store.store import Store
+from rag.execution.sweep.trial_scores import stored_answers
 
 DONE = {"quarantine": "taken out", "abstain": "not asked", "remove": "cut", "refuse": "refused", "regenerate": "asked again"}
 """The consequences of a finding, except for a note to the reader."""
@@ -61,10 +62,9 @@ def count_findings(made: Plan, store: Store) -> list[Tally]:
 
 def one_of(trial: PlannedTrial, made: Plan, store: Store) -> Tally | None:
     """The tally of one trial, None if it generates nothing or its answers are not in the store."""
-    meta = store.read_meta(made.stages[trial.ends.check].entry) if trial.ends.check else None
-    if meta is None:
+    answers = stored_answers(trial, made, store)
+    if answers is None:
         return None
-    answers = answer_parts(meta)
     given = [answer for answer in answers if answer]
     chosen = [name for group in ("check", "guard") for name in trial.trial.config.get(group) or {}]
     sources = dict.fromkeys([*chosen, *(finding.source for answer in given for finding in answer.findings)])
@@ -121,9 +121,8 @@ CHOSEN: Mapping[Choice, Callable[[AnswerParts], str]] = {
 
 def confusion(trial: PlannedTrial, made: Plan, store: Store, choice: Choice = "route") -> Matrix:
     """The confusion matrix of the questions with a golden route or kind; empty without these, and without answers."""
-    meta = store.read_meta(made.stages[trial.ends.check].entry) if trial.ends.check else None
-    counts = Counter[tuple[str, str]]()
-    for example, part in zip(trial.golden.examples, answer_parts(meta) if meta else (), strict=meta is not None):
+    answers, counts = stored_answers(trial, made, store), Counter[tuple[str, str]]()
+    for example, part in zip(trial.golden.examples, answers or (), strict=answers is not None):
         if part and (right := getattr(example, choice)):
             counts[right, CHOSEN[choice](part)] += 1
     rows = [name for name in NAMES[choice] if any(row == name for row, _ in counts)]

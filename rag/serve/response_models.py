@@ -6,7 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from rag.bundle.document_lines import TextBlock
-from rag.pipeline.shapes.json_shapes import DocumentRecord, Finish, FoundPassage, Metadata, PipelineAnswer, RecordCell
+from rag.pipeline.shapes.json_shapes import DocumentRecord, Finish, FoundPassage, Metadata, PipelineAnswer, Place, RecordCell
 
 
 class Problem(TypedDict):
@@ -71,19 +71,15 @@ class Documents(TypedDict):
     documents: list[ListedDocument]
 
 
-class RedactedText(TypedDict):
+class RedactedText(Place):
     """A placeholder at the characters [start, end) of a document, in place of a value that `rule` found."""
 
-    start: int
-    end: int
     rule: str
 
 
-class DocumentChunk(TypedDict):
+class DocumentChunk(Place):
     """A chunk: the characters [start, end) of a document, its tokens, and flags to look at, such as `tiny` or `cut`."""
 
-    start: int
-    end: int
     tokens: int
     flags: list[str]
 

@@ -9,13 +9,12 @@ from rag.core.pages import pages_of
 from rag.core.redaction import redacted_json
 from rag.core.types import Anchor, Example, Span, input_of, spans_of
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
-from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
-from rag.execution.store.serialisation import answer_parts
+from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.store.store import Store
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection import Winner
-from rag.execution.sweep.trial_scores import scores_of
+from rag.execution.sweep.trial_scores import scores_of, stored_answers
 from rag.tracking.evaluation_traces import LIMIT, TracedQuestion
 from rag.tracking.run_content import TABLE
 
@@ -82,8 +81,8 @@ def table(trial: PlannedTrial, made: Plan, store: Store) -> dict[str, str]:
     scores = scores_of(trial, made, store)
     if scores is None:
         return {}
-    generated = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
-    answers = [reply.text for reply in replies_of(generated)] if generated else [""] * len(scores.query_ids)
+    given = stored_answers(trial, made, store) or [None] * len(scores.query_ids)
+    answers = [part.reply.text if part else "" for part in given]
     rows = [
         [example.query.query_id, example.query.text, example.kind, *row, answer]
         for example, row, answer in zip(trial.golden.examples, scores.values.tolist(), answers, strict=True)
@@ -99,11 +98,10 @@ def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[TracedQuest
         scores_of(trial, made, store),
         *(store.read(made.stages[end].entry) for end in (ends.corpus, ends.ranking)),
     )
-    checked = store.read(made.stages[ends.check].entry) if ends.check else None
-    if scores is None or chunks is None or ranked is None or (ends.check and checked is None):
+    replies = stored_answers(trial, made, store)
+    if scores is None or chunks is None or ranked is None or (ends.check and replies is None):
         return []
     corpus, rankings = corpus_of(chunks, golden), rankings_of(ranked)
-    replies = answer_parts(checked.meta) if checked else None
     texts = {document.doc_id: document.text for document in golden.documents}
     records = []
     for row, example in enumerate(golden.examples[:LIMIT]):

@@ -104,14 +104,10 @@ def _hold_latency(bound: Bound, gated: Gated) -> BoundResult:
 
 
 def hold_ratio(bound: Bound, ratio: latency.Ratio) -> BoundResult:
-    """Check a ratio of latencies against a bound."""
-    return _result(bound, clocked(bound, ratio), tuple(round(value, 4) for value in (ratio.value, ratio.low, ratio.high)))
-
-
-def clocked(bound: Bound, ratio: latency.Ratio) -> Finding:
-    """FAIL if the whole interval breaks the bound, PASS if all of it keeps the bound, else INCONCLUSIVE."""
+    """Check a ratio of latencies: FAIL if the whole interval breaks the bound, PASS if all of it keeps the bound."""
     low, high = (bound.holds(end) for end in (ratio.low, ratio.high))
-    if low == high:
-        return Finding(PASS, "kept") if low else Finding(FAIL, "broken")
-    why = f"the interval over {ratio.n} timed questions contains the bound; a machine with less load may settle it"
-    return Finding(INCONCLUSIVE, why)
+    finding = Finding(PASS, "kept") if low else Finding(FAIL, "broken")
+    if low != high:
+        why = f"the interval over {ratio.n} timed questions contains the bound; a machine with less load may settle it"
+        finding = Finding(INCONCLUSIVE, why)
+    return _result(bound, finding, tuple(round(value, 4) for value in (ratio.value, ratio.low, ratio.high)))

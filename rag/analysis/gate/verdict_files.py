@@ -87,15 +87,17 @@ def _printable(text: str) -> str:
 
 def sentence(each: Row | BoundResult) -> str:
     """A row or a bound in figures and words."""
-    return f"{_value(each)}: {_why(each)}"
+    return f"{value_of(each)}: {reason(each)}"
 
 
-def _value(each: Row | BoundResult) -> str:
+def value_of(each: Row | BoundResult) -> str:
+    """The difference of a row or the value of a bound, with its interval."""
     value = figure(each.difference, signed=True) if isinstance(each, Row) else counted(each.value)
     return f"{value} {brackets(each.low, each.high)}".rstrip()
 
 
-def _why(each: Row | BoundResult) -> str:
+def reason(each: Row | BoundResult) -> str:
+    """The reason of a verdict, with the number of questions that would settle it."""
     return each.why + (f"; {each.needed:,} questions would settle it" if each.needed else "")
 
 
@@ -143,11 +145,11 @@ def _cells(report: GateReport) -> list[list[str]]:
     cells = []
     for each in report.judged:
         if isinstance(each, Row):
-            figures = [figure(each.base), figure(each.candidate), _value(each), figure(each.margin), str(each.n)]
+            figures = [figure(each.base), figure(each.candidate), value_of(each), figure(each.margin), str(each.n)]
             named = [code(each.column), code(each.slice) if each.slice else "all", *figures]
         else:
-            named = [code(each.text), "", "", _value(each), "", "", ""]
-        cells.append([f"**{each.label}**", *named, escaped(_why(each))])
+            named = [code(each.text), "", "", value_of(each), "", "", ""]
+        cells.append([f"**{each.label}**", *named, escaped(reason(each))])
     return cells
 
 

@@ -94,15 +94,14 @@ def executor_of(settings: Mapping[str, Any]) -> InlineExecutor | ClusterExecutor
     """The executor that the `execute` part of a config names; ConfigError for settings that do not exist."""
     for name in settings:
         check_choice("execute", name, ("mode", "workers", "address"))
-    if settings.get("mode") == "inline":
+    check_choice("execute.mode", settings.get("mode"), ("inline", "processes", "cluster"))
+    if settings["mode"] == "inline":
         return InlineExecutor()
-    if settings.get("mode") == "cluster" and not settings.get("address"):
+    if settings["mode"] == "cluster" and not settings.get("address"):
         raise ConfigError("execute.address", "is not given", "for example execute.address=tcp://127.0.0.1:8786")
     if address := str(settings.get("address") or ""):
         check_place("execute.address", address if "://" in address else f"tcp://{address}")
-    if settings.get("mode") in ("processes", "cluster"):
-        return ClusterExecutor(settings.get("workers", 2), settings.get("address"))
-    raise ConfigError("execute", f"is {settings.get('mode')!r}", "inline, processes or cluster")
+    return ClusterExecutor(settings.get("workers", 2), settings.get("address"))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from rag.core.types import Example
 from rag.evaluation.data.golden_digests import asked_fields
 from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store.serialisation import AnswerParts, answer_parts
 from rag.execution.store.store import Store
 
 
@@ -61,6 +62,12 @@ def seconds_of(trial: PlannedTrial, made: Plan, store: Store) -> Floats | None:
     """The seconds of the questions that were timed; None where the store has none."""
     entry = store.read(made.stages[trial.ends.latency].entry) if trial.ends.latency else None
     return np.asarray(entry.arrays["seconds"], np.float64) if entry else None
+
+
+def stored_answers(trial: PlannedTrial, made: Plan, store: Store) -> list[AnswerParts | None] | None:
+    """The answers of a trial by question; None where the store has none."""
+    meta = store.read_meta(made.stages[trial.ends.check].entry) if trial.ends.check else None
+    return None if meta is None else answer_parts(meta)
 
 
 def result_of(trial: PlannedTrial, scores: Scores) -> Result:

@@ -8,7 +8,8 @@ from rag.analysis.gate.decide import Row
 from rag.analysis.gate.finding import INSIDE, PASS
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.verdict import GateReport
-from rag.core.figures import amount, brackets, figure, interval
+from rag.analysis.gate.verdict_files import reason, value_of
+from rag.core.figures import amount, figure
 from rag.reporting.terminal.output import Table, dimmed, escape, out, print_line, shortened, stream, table
 
 EXCERPT = 100
@@ -43,12 +44,11 @@ def judged(rows: Sequence[Row], bounds: Sequence[BoundResult]) -> None:
         out.print()
         out.print(_rows(rows))
     for kept in bounds:
-        out.print(_bound(kept), soft_wrap=True)
+        out.print(f"{_verdict(kept)}  {escape(kept.text)}: {dimmed(value_of(kept))}", soft_wrap=True)
     everything: list[Row | BoundResult] = [*rows, *bounds]
     for each in everything:
         if each.label != PASS or each.why == INSIDE:
-            settle = f"; {each.needed:,} questions would settle it" if each.needed else ""
-            out.print(f"[{COLOURS[each.label]}]{escape(each.name)}[/]: {escape(each.why)}{settle}.", soft_wrap=True)
+            out.print(f"[{COLOURS[each.label]}]{escape(each.name)}[/]: {escape(reason(each))}.", soft_wrap=True)
 
 
 def _rows(rows: Sequence[Row]) -> Table:
@@ -57,18 +57,12 @@ def _rows(rows: Sequence[Row]) -> Table:
     shown = table("", "metric", *(("was", "is") if roomy else ()), "difference", "may lose", "n", words=2)
     for row in rows:
         means = (figure(row.base), figure(row.candidate)) if roomy else ()
-        difference = dimmed(interval(row.difference, row.low, row.high, signed=True))
-        shown.add_row(_verdict(row), escape(row.name), *means, difference, figure(row.margin), str(row.n))
+        shown.add_row(_verdict(row), escape(row.name), *means, dimmed(value_of(row)), figure(row.margin), str(row.n))
     return shown
 
 
 def _verdict(each: Row | BoundResult) -> str:
     return f"[{COLOURS[each.label]}]{each.label}[/]"
-
-
-def _bound(kept: BoundResult) -> str:
-    value = str(int(kept.value)) if kept.value is not None and kept.value.is_integer() else figure(kept.value)
-    return f"{_verdict(kept)}  {escape(kept.text)}: {dimmed(f'{value} {brackets(kept.low, kept.high)}'.rstrip())}"
 
 
 def _lost(report: GateReport) -> Table:

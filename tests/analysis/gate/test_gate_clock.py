@@ -11,7 +11,7 @@ from support.gate_experiment import forge, write_gated
 from rag.analysis.gate import latency
 from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS
 from rag.analysis.gate.latency import Ratio
-from rag.analysis.gate.limits import clocked
+from rag.analysis.gate.limits import hold_ratio
 from rag.core.types import Example, Query
 from rag.execution.sweep.objective import Bound
 
@@ -75,7 +75,7 @@ def test_the_interval_of_a_ratio_depends_on_the_spread() -> None:
     [(Ratio(1.1, 1.0, 1.3, 64), PASS), (Ratio(1.5, 1.31, 1.9, 64), FAIL), (Ratio(1.2, 1.0, 1.5, 64), INCONCLUSIVE)],
 )
 def test_a_bound_is_broken_only_if_the_whole_interval_breaks_it(ratio: Ratio, verdict: str) -> None:
-    assert clocked(BOUND, ratio).verdict == verdict
+    assert hold_ratio(BOUND, ratio).verdict == verdict
 
 
 def gate_of(bound: str) -> None:
