@@ -13,6 +13,7 @@ from rag.config.experiment import Experiment
 from rag.config.identity import digest, without_runtime
 from rag.config.validation import control_of
 from rag.core.figures import amount
+from rag.core.numbers import jsonable
 from rag.core.types import Example
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import gold_documents
@@ -173,7 +174,7 @@ class Health:
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON values."""
-        return asdict(self)
+        return dict(jsonable(asdict(self)))
 
 
 def check_health(made: Plan, store: Store) -> tuple[Health, ...]:

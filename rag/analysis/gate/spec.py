@@ -11,7 +11,7 @@ from typing import Any
 from rag.config.experiment import Experiment
 from rag.config.parameters import yaml_text
 from rag.core.checks import check_choice
-from rag.core.errors import ConfigError, closest
+from rag.core.errors import ConfigError
 from rag.execution.sweep.objective import Bound, Objective, Term
 
 KEYS = ("split", "metrics", "bounds", "inconclusive")
@@ -104,13 +104,11 @@ def _usual(terms: Sequence[Term], columns: Sequence[str]) -> str:
 
 def _margins(column: str, value: Any, columns: Sequence[str]) -> list[Margin]:
     where = f"gate.metrics.{column}"
-    if column not in columns:
-        raise ConfigError(where, "is not measured", closest(column, columns))
+    check_choice("gate.metrics", column, columns)
     if not isinstance(value, Mapping):
         return [Margin(column, "", check_margin(where, value))]
     for key in value:
-        if key not in ("margin", "slices"):
-            raise ConfigError(f"{where}.{key}", "is not a setting of a margin", "margin: and slices: are")
+        check_choice(where, key, ("margin", "slices"))
     slices = value.get("slices", {})
     if not isinstance(slices, Mapping):
         raise ConfigError(f"{where}.slices", f"is {yaml_text(slices)}", "a mapping of slices to margins, as in {kind: 0.10}")
@@ -144,7 +142,6 @@ def _bounds(value: Any, columns: Sequence[str]) -> tuple[Bound, ...]:
         if bound.column == RATIO and bound.exact:
             what = f"holds {yaml_text(text)}, and `==` cannot be used with a measured time"
             raise ConfigError("gate.bounds", what, f"{RATIO} <= 1.3")
-        if bound.column not in known:
-            raise ConfigError("gate.bounds", f"names {bound.column!r}, which is not measured", closest(bound.column, known))
+        check_choice("gate.bounds", bound.column, known)
         bounds.append(bound)
     return tuple(bounds)

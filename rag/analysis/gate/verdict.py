@@ -22,6 +22,7 @@ from rag.analysis.gate.spec import EXIT_CODES, Margin
 from rag.config.experiment import Experiment
 from rag.core.errors import CRASHED, ConfigError, DataError
 from rag.core.figures import amount
+from rag.core.numbers import jsonable
 from rag.core.redaction import redacted_text
 from rag.evaluation.data.slices import slices_along
 from rag.execution.graph.engine import cause_of
@@ -100,7 +101,7 @@ class GateReport:
 
     def to_json(self) -> dict[str, Any]:
         """What `rag gate --json` prints; independent of timings and of what was computed."""
-        told = asdict(self) | {"power": self.power, "exit_code": self.exit_code, "losses": dict(self.losses)}
+        told = jsonable(asdict(self)) | {"power": self.power, "exit_code": self.exit_code, "losses": dict(self.losses)}
         told |= {side: dict(zip(("trial", "name"), told[side], strict=True)) for side in ("baseline", "candidate")}
         told["changed"] = [{"key": key, "baseline": old, "candidate": new} for key, old, new in self.changed]
         return {name: value for name, value in told.items() if name != "inconclusive"}

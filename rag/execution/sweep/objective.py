@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.core.arrays import Floats
-from rag.core.errors import ConfigError, closest
+from rag.core.checks import check_choice
+from rag.core.errors import ConfigError
 from rag.evaluation.scoring import Scores
 
 USUAL = "ndcg@10"
@@ -159,7 +160,7 @@ def _bound(text: str, columns: Sequence[str]) -> Bound:
         bound = Bound.parse(text)
     except ConfigError as error:
         raise ConfigError("objective", f"has a clause that is {text!r}", FORMS) from error
-    _known(bound.column, columns)
+    check_choice("objective", bound.column, (*columns, *MEASURED))
     return bound
 
 
@@ -173,17 +174,11 @@ def _terms(text: str, columns: Sequence[str]) -> list[Term]:
 
 
 def _term(column: str, weight: str | None, direction: str | None, columns: Sequence[str]) -> Term:
-    _known(column, columns)
+    check_choice("objective", column, (*columns, *MEASURED))
     number = float(weight or 1)
     if not 0 < number < math.inf:
         raise ConfigError("objective", f"gives {column!r} the weight {weight}", "a weight above 0; write minimize for less")
     return Term(column, number, direction != "minimize" if direction else column not in MEASURED)
-
-
-def _known(column: str, columns: Sequence[str]) -> None:
-    known = (*columns, *MEASURED)
-    if column not in known:
-        raise ConfigError("objective", f"names {column!r}, which is not measured", closest(column, known))
 
 
 def _check(terms: Sequence[Term]) -> None:

@@ -13,6 +13,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, leaderboard
 from rag.execution.sweep.leaderboard import Leaderboard, Row
+from rag.execution.sweep.reopen import leaderboard_rows
 from rag.execution.sweep.selection import Mean, Standing, Winner
 from rag.execution.sweep.sweep import REPORTS
 from rag.execution.sweep.trial_scores import scores_of, seconds_of
@@ -39,7 +40,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     missing: dict[str, str] = {}
     written = _concluded(made, store, board, folder / name / "verdict.json")
     winner = _winner(written, made.experiment.called, missing)
-    rows = _rows(board, made, winner, _read(folder / name / "leaderboard.json"))
+    rows = _rows(board, made, winner, leaderboard_rows(folder / name / "leaderboard.json"))
     scored = _scored(made, store, board, winner)
     found = findings.collect_findings(scored, written)
     settings = _what_if(scored, missing)
@@ -110,10 +111,10 @@ def _winner(written: Mapping[str, Any], name: str, missing: dict[str, str]) -> W
     return Winner.from_json(winner) if winner else None
 
 
-def _rows(board: Leaderboard, made: Plan, winner: Winner | None, written: Mapping[str, Any]) -> tuple[TrialRow, ...]:
+def _rows(board: Leaderboard, made: Plan, winner: Winner | None, written: list[dict[str, str]]) -> tuple[TrialRow, ...]:
     standings = {standing.trial_id: standing for standing in winner.standings} if winner else {}
     planned = {trial.trial_id: trial for trial in made.trials}
-    failed = {trial["trial"] for trial in written.get("trials", []) if trial.get("status") == "failed"}
+    failed = {row["trial"] for row in written if row["status"] == "failed"}
 
     def trial_row(row: Row) -> TrialRow:
         lost = row.status == "not run" and row.trial_id in failed

@@ -88,27 +88,27 @@ def test_a_baseline_of_other_questions_documents_or_rules(rag: Verb) -> None:
     bridged = rag("gate", "study.yaml", "--bridge", "questions", "--json")
     assert bridged.code == 0
     assert (bridged.json["questions"], bridged.json["compared"], bridged.json["rows"][0]["n"]) == (96, 95, 95)
-    assert "'everything' is not a difference that can be allowed" in refused(rag, "--bridge", "everything")
+    assert "--bridge: there is no 'everything'" in refused(rag, "--bridge", "everything")
 
 
 @pytest.mark.parametrize(
     ("gate", "error"),
     [
-        ("{metrics: {ndgc@10: .1}}", "gate.metrics.ndgc@10: is not measured\n  → did you mean 'ndcg@10'?"),
+        ("{metrics: {ndgc@10: .1}}", "gate.metrics: there is no 'ndgc@10'\n  → did you mean 'ndcg@10'?"),
         ("{metrics: {ndcg@10: -0.1}}", "gate.metrics.ndcg@10: is -0.1\n"),
         ("{metrics: {ndcg@10: much}}", "gate.metrics.ndcg@10: is 'much'\n"),
         ("{metrics: {ndcg@10: true}}", "gate.metrics.ndcg@10: is true\n"),
         ("{metrics: {ndcg@10: 3}}", "gate.metrics.ndcg@10: is 3\n"),
         ("{metrics: {ndcg@10: {slices: {kind: -1}}}}", "gate.metrics.ndcg@10.slices.kind: is -1\n"),
         ("{metrics: {ndcg@10: {}}}", "has no margin"),
-        ("{metrics: {ndcg@10: {marging: 0.1}}}", "is not a setting of a margin"),
+        ("{metrics: {ndcg@10: {marging: 0.1}}}", "there is no 'marging'"),
         ("{metrics: [ndcg@10]}", "gate.metrics: is ['ndcg@10']"),
         ("{bounds: failed}", "gate.bounds: holds 'failed'"),
         ("{bounds: 3}", "gate.bounds: is 3"),
         ("{bounds: [latency_p95 <= 2]}", "did you mean 'latency_p95_ratio'?"),
         ("{bounds: [latency_p95_ratio == 1]}", "`==` cannot be used with a measured time"),
         ("{inconclusive: ignore}", "gate.inconclusive: is 'ignore'"),
-        ("{metric: {}}", "gate.metric: is not a setting of a gate\n  → did you mean 'metrics'?"),
+        ("{metric: {}}", "gate: there is no 'metric'\n  → did you mean 'metrics'?"),
         ("{metrics: {}, bounds: []}", "gate: has no metric and no bound"),
         ("{split: 3}", "gate.split: is 3"),
     ],

@@ -65,7 +65,7 @@ class Candidates:
 
     def _place(self, row: Row, trial: PlannedTrial) -> None:
         reached = row.reached(self.objective)
-        mean = Mean(*(_number(reached.get(name)) for name in ("mean", "low", "high")))
+        mean = Mean.from_json(reached)
         worth = row.worth(self.objective)
         scores = scores_of(trial, self.made, self.store) if row.status == "done" and worth == worth else None
         control = trial.trial.config.get("control", "none") != "none"
@@ -77,14 +77,10 @@ class Candidates:
         usual = Objective.parse("", self.board.columns)
         answered = self.objective.measured and usual.column in scores.columns
         quality = usual.per_question(scores) if answered else None
-        scales = (_number(row.measured.get(name)) for name in ("latency_p95_ms", "cost_usd", "index_bytes", "chars_read"))
+        scales = (row.value(name) for name in ("latency_p95_ms", "cost_usd", "index_bytes", "chars_read"))
         values, seconds = self.values.get(row.trial_id), seconds_of(trial, self.made, self.store)
         seconds = np.empty(0) if seconds is None else seconds
         self.entrants.append(Entrant(row.trial_id, row.name, values, quality, mean, seconds, *scales))
-
-
-def _number(value: Any) -> float:
-    return float("nan") if value is None else float(value)
 
 
 SEARCH = "embedder", "index", "fusion", "reranker"

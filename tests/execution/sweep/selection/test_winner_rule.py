@@ -48,7 +48,7 @@ def test_an_exchange_rate_is_a_price_of_each_unit() -> None:
 @pytest.mark.parametrize(
     ("raw", "output"),
     [
-        ({"margins": 0.1}, "recommend.margins: is not a setting of a recommendation"),
+        ({"margins": 0.1}, "recommend: there is no 'margins'"),
         ({"margin": 0.1, "exchange": "0.01 ndcg@10 = 50 ms"}, "has a margin and an exchange rate"),
         ({"margin": -0.1}, "a number from 0 to below 1"),
         ({"margin": True}, "is true"),
@@ -77,7 +77,7 @@ def test_a_clock_as_objective_takes_no_rule() -> None:
 @pytest.mark.parametrize(
     ("line", "output"),
     [
-        ("recommend: {margn: 0.1}", "recommend.margn"),
+        ("recommend: {margn: 0.1}", "recommend: there is no 'margn'"),
         ('recommend: {exchange: "0.01 ndcg@10 = 5 ms"}', "latency=0 measures no time"),
         ('recommend: {exchange: "0.01 ndcg@10 = 5 usd"}', "no trial generates anything"),
     ],
