@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rag.analysis.ingestion.advice import Advice, check_new, proposals, write
+from rag.analysis.ingestion.advice import Advice, check_new, proposals, propose, write
 from rag.analysis.ingestion.ingest import Ingestion, components_of, ingest
-from rag.analysis.ingestion.model_advice import propose
 from rag.config.compose import choices, compose, resolve, written
 from rag.core.errors import DataError, closest
 from rag.documents.folder.watch import changes

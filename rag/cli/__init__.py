@@ -23,7 +23,7 @@ from rag.core.errors import CRASHED, BudgetError, StoreError, UserError
 from rag.core.progress import WATCH
 
 VERBS = """
-bundles data gates generation ingestion judges listing questions review serving start stores studies sweeps verdicts
+bundles data gates ingestion judges listing questions review serving start stores studies sweeps verdicts
 """
 """The modules whose import adds their verbs to the app."""
 for verbs in (*(f"rag.cli.{name}" for name in VERBS.split()), *plugin_modules("verbs")):

@@ -38,7 +38,7 @@ Lower = Annotated[list[str] | None, typer.Option(metavar="METRIC", help="Files o
 Inconclusive = Annotated[str, typer.Option(help="The verdict if the scores do not decide: warn (exit 3), fail or pass.")]
 ModelFolder = Annotated[list[str] | None, typer.Option(help="The path of a model folder that a bundle names: role=PATH.")]
 TrustHost = Annotated[list[str] | None, typer.Option(help="A server of models that a bundle may name.")]
-INTERRUPTED, FAILED, BAD_INPUT, UNSURE, SPENT = 130, 1, 2, 3, 4
+INTERRUPTED, FAILED, BAD_INPUT, SPENT = 130, 1, 2, 4
 """Exit codes besides 0 and `rag.core.errors.CRASHED`."""
 
 

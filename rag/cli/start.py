@@ -72,7 +72,7 @@ def try_folder(
     from rag.config.experiment import load
     from rag.documents.folder.file_tree import SkippedWarning
     from rag.reporting import html
-    from rag.reporting.terminal import first_sweep
+    from rag.reporting.terminal import generation
     from rag.reporting.terminal.output import next_commands, print_line
 
     overrides = (what or ())[1:]
@@ -81,16 +81,16 @@ def try_folder(
         name = first.name
         if large := first.too_large():
             print_line(large)
-        first_sweep.read(first.folder, languages=first.languages, lines=first.loader.manifest)
+        generation.read(first.folder, languages=first.languages, lines=first.loader.manifest)
         warnings.simplefilter("ignore", SkippedWarning)  # the lines above say the same
         if moved := first.set_aside():
             print_line(moved)
-        first_sweep.asked(first.rows, *first.ask(questions))
+        generation.asked(first.rows, *first.ask(questions))
         for sentence in first.declare():
             print_line(sentence)
     else:
         name = "quickstart"
-        first_sweep.asked(*handbook(), kept=True)
+        generation.asked(*handbook(), kept=True)
     again = ["study", "track", name, *overrides]
     with first.held() if what else nullcontext():
         done = conducted(load(name, overrides), False, track, again, None)
