@@ -1,4 +1,4 @@
-"""Every choice that is shipped can be built as it stands, and every experiment is made of such choices."""
+"""Every choice that is shipped can be built as it stands, and keeps in `runtime` what its class declares."""
 
 import importlib
 import inspect
@@ -10,14 +10,16 @@ import pytest
 import yaml
 from support.choices import FILES, content
 
-from rag.config.build import RUNTIME, TARGET
+from rag.config.build import RUNTIME, TARGET, Components
 from rag.config.catalog import installed_folders
 from rag.config.compose import LISTS, choices, compose, resolve, shipped
+from rag.config.identity import without_runtime
 from rag.config.nested_choices import NESTED, content_of
 from rag.config.resolver import Resolver
+from rag.config.servers import components_in
 from rag.config.validation import check
 from rag.core.errors import MissingExtraError
-from rag.core.roles import INDEX_PARTS, LOADER_PARTS, ROLES, SEVERAL
+from rag.core.roles import INDEX_PARTS, LOADER_PARTS, ROLES, SEVERAL, runtime_names
 from rag.execution.graph.executors import executor_of
 from rag.execution.graph.plan import components_for
 from rag.execution.store.store import Store
@@ -140,3 +142,33 @@ def test_the_default_wiring_is_one_that_runs(here: Path) -> None:
     check(config)
     executor_of(config["execute"])
     assert Path(config["dataset"]["path"]).is_dir()
+
+
+NODES = [
+    (path.relative_to(folder).as_posix(), node)
+    for folder in installed_folders()
+    for path in sorted(folder.glob("**/*.yaml"))
+    for node in components_in(yaml.safe_load(path.read_text("utf-8")))
+    if not node[TARGET].startswith("${")  # a model that another file names
+]
+
+
+def class_of(node: Mapping[str, Any]) -> type:
+    module, _, name = node[TARGET].rpartition(".")
+    found: type = getattr(importlib.import_module(module), name)
+    return found
+
+
+@pytest.mark.parametrize(("name", "node"), NODES, ids=[name for name, _ in NODES])
+def test_presets_keep_in_runtime_what_their_classes_declare(name: str, node: Mapping[str, Any]) -> None:
+    declared = runtime_names(class_of(node))
+    assert set(node.get(RUNTIME) or ()) == set(declared)
+    assert set(declared) <= set(inspect.signature(class_of(node)).parameters)
+    assert len(set(declared)) == len(declared)
+
+
+def test_presets_without_runtime_are_known_by_the_same_identity() -> None:
+    for _, node in NODES:
+        if node.get(RUNTIME) and "defaults" not in node and "${" not in str(node):
+            parts = without_runtime(node)
+            assert Components().identity(node, "x") == Components().identity(parts, "x")

@@ -1,4 +1,4 @@
-"""Sessions over HTTP, with several servers and at the same time."""
+"""Sessions over HTTP, with several servers and at the same time, and ratings of their answers."""
 
 import asyncio
 from collections.abc import Iterator
@@ -11,10 +11,15 @@ import httpx
 import pytest
 from support.databases import KINDS, file_url
 from support.servers import Server, running
-from support.small_server import QUESTION
+from support.small_server import QUESTION, ManualClock
 
 from rag.core.errors import ServiceError
+from rag.core.types import Turn
+from rag.serve import conversations
 from rag.serve.app import purge_regularly
+from rag.serve.conversations import Conversations
+from rag.serve.database import MissingError
+from rag.serve.feedback import Opinions, answer_id
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -88,3 +93,106 @@ def test_the_purge_continues_when_the_database_is_back() -> None:
         job.cancel()
 
     asyncio.run(asyncio.wait_for(until_it_works(), 60))
+
+
+@pytest.fixture
+def opinions(talks: Conversations, clock: ManualClock) -> Opinions:
+    return Opinions(talks.database, 1800, clock)
+
+
+def payload(question: str = "q", answer: str = "a [1]", **more: Any) -> dict[str, Any]:
+    return {"id": answer_id(), "question": question, "answer": answer, "contexts": [{"text": "t"}]} | more
+
+
+def test_a_rated_answer_is_a_candidate_with_its_payload(opinions: Opinions, clock: ManualClock) -> None:
+    answer = payload("what?", "that [1]")
+    opinions.keep("ann", answer)
+    assert opinions.candidates() == []
+    clock.now += 3
+    opinions.add("ann", answer["id"], -1, "no: \0 this")
+    (found,) = opinions.candidates()
+    assert (found.answer, found.owner, found.rating, found.comment) == (answer["id"], "ann", -1, "no: \0 this")
+    assert (found.told, found.history, found.at) == (answer, (), clock.now)
+
+
+def test_a_second_rating_replaces_the_first(opinions: Opinions) -> None:
+    answer = payload()
+    opinions.keep("ann", answer)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda n: opinions.add("ann", answer["id"], 1, str(n)), range(12)))
+    opinions.add("ann", answer["id"], -1, "on second thoughts")
+    assert [(one.rating, one.comment) for one in opinions.candidates()] == [(-1, "on second thoughts")]
+
+
+def test_a_rating_holds_the_turns_before_its_answer(talks: Conversations, opinions: Opinions, clock: ManualClock) -> None:
+    session = talks.create("ann")
+    answers = [payload(f"q{n}", f"a{n} [1]") for n in range(3)]
+    for answer in answers[:2]:
+        talks.append("ann", session, answer["question"], answer["answer"], answer)
+    # Two questions at once: the third was asked when only the first had been answered.
+    talks.append("ann", session, "q2", "a2 [1]", answers[2], 1)
+    for answer in answers:
+        clock.now += 1
+        opinions.add("ann", answer["id"], 1)
+    first = (Turn("user", "q0"), Turn("assistant", "a0"))
+    assert [one.history for one in opinions.candidates()] == [(), first, first]
+
+
+def test_an_answer_can_be_rated_until_it_expires(talks: Conversations, opinions: Opinions, clock: ManualClock) -> None:
+    alone, turn = payload(), payload()
+    session = talks.create("ann")
+    opinions.keep("ann", alone)
+    talks.append("ann", session, "q", "a", turn)
+    clock.now += 1000
+    talks.turns("ann", session)
+    for seconds, there, gone in ((800, [turn], alone), (1000, [], turn)):
+        clock.now += seconds
+        for answer in there:
+            opinions.add("ann", answer["id"], 1)
+        with pytest.raises(MissingError):
+            opinions.add("ann", gone["id"], 1)
+    talks.purge()
+    clock.now -= 2800
+    with pytest.raises(MissingError):
+        opinions.add("ann", alone["id"], 1)
+
+
+def test_ratings_outlive_their_session_until_they_are_settled(
+    talks: Conversations, opinions: Opinions, clock: ManualClock
+) -> None:
+    answers = [payload(f"q{n}") for n in range(3)]
+    session = talks.create("ann")
+    for answer in answers:
+        clock.now += 1
+        talks.append("ann", session, answer["question"], "a", answer)
+        opinions.add("ann", answer["id"], 1)
+    talks.forget("ann", session)
+    clock.now += 10_000
+    talks.purge()
+    assert [one.told["question"] for one in opinions.candidates()] == ["q0", "q1", "q2"]
+    opinions.settle([answers[0]["id"], answers[2]["id"], "another"])
+    assert [one.told["question"] for one in opinions.candidates()] == ["q1"]
+    opinions.settle([])
+    assert len(opinions.candidates()) == 1
+
+
+def test_of_many_answers_the_newest_of_each_owner_can_be_rated(
+    talks: Conversations, opinions: Opinions, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "RATEABLE", 2)
+    kept: dict[str, list[str]] = {"ann": [], "bob": []}
+    for owner in ("ann", "ann", "bob", "ann", "ann"):
+        clock.now += 1
+        opinions.keep(owner, answer := payload())
+        kept[owner].append(answer["id"])
+    session = talks.create("ann")
+    for _ in range(3):
+        talks.append("ann", session, "q", "a", answer := payload())
+        kept["ann"].append(answer["id"])
+    talks.purge()
+    for new in kept["ann"][2:]:
+        opinions.add("ann", new, 1)
+    opinions.add("bob", *kept["bob"], 1)
+    for old in kept["ann"][:2]:
+        with pytest.raises(MissingError):
+            opinions.add("ann", old, 1)

@@ -1,4 +1,4 @@
-"""What a run may spend on models: it stops there, keeps what is done, and goes on when it is asked again."""
+"""What a run may spend on models: it stops there, keeps what is done, and goes on; and what counts as a use of a holdout."""
 
 import math
 import time
@@ -15,9 +15,9 @@ from support.scripted_server import Script, say
 from rag.analysis.compare import trials
 from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, ProblemsError
-from rag.execution.store import maintenance
+from rag.execution.store import holdout_log, maintenance
 from rag.execution.store.budget import Ledger, Terms
-from rag.execution.store.store import Store
+from rag.execution.store.store import Entry, Store
 from rag.execution.sweep import sweep
 from rag.reporting.terminal.leaderboards import counted
 from rag.reporting.terminal.output import out
@@ -191,3 +191,27 @@ def test_a_server_that_does_not_count_is_counted_by_characters(here: Path, store
     done = swept(planned(write_study(here), store), store)
     assert done.spent.tokens > QUESTIONS * 20
     assert replies(done.plan, store)[0] == ["Seven at the pier."] * QUESTIONS
+
+
+GOLDEN = "ab" * 32
+
+
+def test_a_use_is_a_set_of_trials_with_a_new_one(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    assert holdout_log.count(store, GOLDEN) == 0
+    assert holdout_log.log_use(store, GOLDEN, ["a", "b"], "one") == 1
+    assert holdout_log.log_use(store, GOLDEN, ["b", "a"], "one") == 1
+    assert holdout_log.log_use(store, GOLDEN, ["b", "c"], "one") == 2
+    assert holdout_log.log_use(store, GOLDEN, ["a", "c"], "two") == 2
+    assert holdout_log.count(store, GOLDEN) == 2
+    assert holdout_log.log_use(store, "cd" * 32, ["a"], "one") == 1
+
+
+def test_nothing_that_clears_a_store_forgets_a_use(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    holdout_log.log_use(store, GOLDEN, ["a"], "one")
+    store.write("stages/abc", Entry(meta={}))
+    assert maintenance.collect(store, days=0.0)["removed"] == 1
+    assert holdout_log.count(store, GOLDEN) == 1
+    assert maintenance.stats(store)["spaces"]["looks"]["entries"] == 1
+    assert maintenance.verify(store) == {"store": str(tmp_path), "entries": 1, "damaged": []}

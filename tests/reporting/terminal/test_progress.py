@@ -1,6 +1,8 @@
-"""Bars and lines of long work: an estimate from the steps that were done last."""
+"""Bars and lines of long work: an estimate from the steps that were done last, and no bars of libraries in files."""
 
 import io
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +13,7 @@ from typing import Any, ClassVar, cast
 import pytest
 from rich.console import Console
 from support.corpora import text_folder
+from support.small_set import write_golden
 
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.core.progress import WATCH
@@ -134,3 +137,37 @@ def test_what_models_compute_is_counted(tmp_path: Path) -> None:
     finally:
         WATCH.reset(token)
     assert seen == [("vectors", 256, 300), ("vectors", 44, 300), ("replies", 16, 20), ("replies", 4, 20)]
+
+
+SCRIPT = """
+import sys
+from rag import cli
+
+def run(*arguments):
+    sys.argv = ["rag", *arguments]
+    try:
+        cli.main()
+    except SystemExit as end:
+        assert not end.code, (arguments, end.code)
+
+run("run", "--no-track", *"dataset=native dataset.path=golden embedder=hashing latency=0 generator=none".split())
+
+import huggingface_hub.utils
+import mlflow.environment_variables as mlflow
+import tqdm.auto
+
+list(tqdm.auto.tqdm(range(3), desc="as model2vec draws it"))
+list(huggingface_hub.utils.tqdm(range(3), desc="as the hub draws it"))
+assert not mlflow.MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR.get()
+"""
+
+
+@pytest.mark.system
+def test_no_bar_is_drawn_into_a_file(here: Path) -> None:
+    write_golden(here / "golden")
+    with Path("err.txt").open("wb") as file:
+        done = subprocess.run([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=file, check=False, timeout=300)
+    said = Path("err.txt").read_bytes().decode()
+    assert done.returncode == 0, said
+    assert b"recall@5" in done.stdout
+    assert [mark for mark in ("\r", "\x1b", "%|", "it/s", "━", "█") if mark in said] == [], said

@@ -1,12 +1,17 @@
 """With every shipped prompt an answer is streamed while the model writes it; text that may still change is not."""
 
+import io
 import json
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from omegaconf import OmegaConf
+from rich.cells import cell_len
+from rich.console import Console
 from support.scripted_server import Exchange, serving, stream
 from support.small_set import write_golden
 
@@ -16,6 +21,7 @@ from rag.core.types import Finding, Ranking, Reply, Request
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.conversation.session import Session
 from rag.pipeline.pipeline import Pipeline
+from rag.reporting.terminal import output, streamed_answer
 
 CONF = Path(rag.__file__).parent.parent / "conf"
 PROMPTS = sorted(path.stem for path in (CONF / "prompt").glob("*.yaml"))
@@ -110,3 +116,26 @@ def test_a_client_that_cannot_take_back_gets_an_announced_answer_at_the_end(here
     assert [piece for piece in late if piece] == ["seven"] == [answer.reply.text]
     assert "".join(early) == "six\nNo."
     assert draft.reply.text == "seven"
+
+
+def shown(pieces: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    screen = Console(file=io.StringIO(), width=20, force_terminal=True, color_system=None, highlight=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(streamed_answer, "out", screen)
+        patched.setattr(output, "out", screen)
+        with streamed_answer.Waiting() as hear:
+            for piece in pieces:
+                hear(piece)
+    assert isinstance(screen.file, io.StringIO)
+    return screen.file.getvalue()
+
+
+@given(st.lists(st.text(alphabet="ab 日\n.", max_size=30), max_size=12))
+def test_no_line_is_too_long_and_no_word_is_lost(pieces: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        said = shown(pieces, monkeypatch)
+    text = "".join(pieces)
+    assert "".join(said.split()) == "".join(text.split())
+    longest = max((cell_len(word) for word in text.split()), default=0)
+    assert longest > 20 or said.split() == text.split(), "lines break between words"
+    assert longest > streamed_answer.LONGEST or all(cell_len(line) <= max(20, longest) for line in said.split("\n"))
