@@ -80,48 +80,6 @@ NASTY: dict[str, Experiment] = {
         size=[["chunker.size=100"], ["chunker.size=200", "k=3"]],
         k=[["k=3"], ["k=5"]],
     ),
-    "the later axis wins": declared(
-        [], one=[["k=2"], ["k=5"]], other=[["depth=50"]], last=[["k=5"], ["k=2", "depth=100"], ["split=tune"]]
-    ),
-    "axes that meet through a third": declared(
-        [],
-        a=[["k=1"], ["k=2"]],
-        b=[["depth=10"], ["depth=20"]],
-        c=[["k=3", "depth=30"], ["coverage=0.7"]],
-        d=[["split=tune"], ["split=all"]],
-    ),
-    "a dataset brings a loader that another axis sets": declared(
-        ["dataset.path=x"],
-        dataset=[["dataset=native"], ["dataset=beir"]],
-        title=[["loader=folder"], ["loader=beir"], ["loader=chroma"]],
-    ),
-    "keys that only another axis brings": declared(
-        ["dataset.path=x"], title=[["loader.title=true"], ["loader.title=false"]], dataset=[["dataset=beir"]]
-    ),
-    "what is fixed speaks of what a choice brings": declared(
-        ["embedder.dimensions=64"],
-        embedder=[["embedder=hashing"], ["embedder=hashing", "embedder.ngrams=1"]],
-        k=[["k=3"], ["k=4"]],
-    ),
-    "keys that go and come": declared(
-        [],
-        one=[["~chunker.overlap"], ["chunker.overlap=3"]],
-        two=[["+extra.a=1"], ["k=4"]],
-        three=[["+extra.b=2"], ["depth=30"]],
-    ),
-    "keys that only what is fixed brings": declared(
-        ["+extra.a=1", "+more.b=${extra.a}"], one=[["~more"], ["k=4"], ["more.b=3"]], two=[["extra.a=2"], ["depth=30"]]
-    ),
-    "interpolations in every spelling": declared(
-        ["+base={size: 50, name: chunker}"],
-        one=[["chunker.size=${base.size}"], ["chunker.size=${..k}"], ["chunker.size=${oc.select:k}"]],
-        two=[["k=7"], ["base.size=60"], ["base.size=${depth}"]],
-        three=[
-            ["depth=33"],
-            ["prompt.system='${base.name} ${oc.select:base.size,5}'"],
-            ["prompt.system='${${base.name}.size}'"],
-        ],
-    ),
     "lists that keep their order": declared(
         [],
         index=[["index=[dense,bm25s]"], ["index=[bm25s,dense]"], ["index=[bm25]"]],
@@ -130,7 +88,6 @@ NASTY: dict[str, Experiment] = {
     "values that equal the default": declared(
         [], one=[["k=5"], ["k=6"]], two=[["chunker=recursive"], ["chunker=recursive", "chunker.size=800"], ["chunker=whole"]]
     ),
-    "no axes": declared(["k=3"]),
     "one mistake among many": declared([], chunker=[["chunker=fixed"], ["chunker=nope"]], k=[["k=1"], ["kk=2"]]),
     "a mistake that one combination makes": declared(
         [], chunker=[["chunker=whole"], ["chunker=fixed"]], size=[["k=3"], ["chunker.size=3"]]
@@ -141,13 +98,6 @@ NASTY: dict[str, Experiment] = {
 @pytest.mark.parametrize("name", NASTY)
 def test_nasty_experiments_compose_as_if_each_trial_were_alone(here: Path, name: str) -> None:
     assert_equals_one_by_one(NASTY[name])
-
-
-def test_names_hold_what_differs(here: Path) -> None:
-    trials = declared([], one=[["k=2"], ["k=6"]], two=[["chunker=whole"]]).trials()
-    assert [trial.name for trial in trials] == ["one0", "one1"]
-    assert trials[0].choices == {"one": "one0", "two": "two0"}
-    assert [trial.name for trial in declared(["k=3"]).trials()] == ["default"]
 
 
 # Forms of axes
@@ -287,12 +237,6 @@ def test_every_mistake_of_every_trial_is_reported_once(study: Callable[[str], st
         clean.trials()
     assert sorted(problem.where for problem in caught.value.problems) == ["dataset.path", "depth"]
     assert str(caught.value).count("\n") == 3
-
-
-def test_a_mistake_in_what_is_fixed_is_reported_once(here: Path) -> None:
-    with pytest.raises(ProblemsError) as caught:
-        declared(["chunker=fixd"], k=[["k=1"], ["k=2"]]).trials()
-    assert [problem.where for problem in caught.value.problems] == ["chunker"]
 
 
 def test_too_many_trials_are_refused_before_anything_is_composed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
