@@ -43,7 +43,6 @@ TARGETS: Cases = {
     target or "nothing": (node(place, target=target), words)
     for place, target, words in (
         ("generator", "os.system", "outside of rag"),
-        ("reranker", "stranger.module.Class", "outside of rag"),
         ("reranker", "rag.serve.app.create_app", "not a component"),
         ("reranker", "rag.components.loaders.folder.FolderLoader", "not a component"),
         ("reranker", "rag.components.rerankers.mmr.np.load", "not a component"),
@@ -53,7 +52,6 @@ TARGETS: Cases = {
         ("reranker", "rag.components.rerankers.nowhere.Class", "no module"),
         ("reranker", "rag.components.rerankers.width.Width", "rag.components.rerankers"),
         ("embedder", "rag.components.embedders.openai.ServiceError", "not a class"),
-        ("embedder", "rag.components.embedders.minilm.verified_weights", "not a class"),
         ("generator", "rag.components.generators.gold.GoldGenerator", "reference answers"),
         ("generator", "", "not the name of a class"),
     )

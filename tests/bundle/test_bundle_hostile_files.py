@@ -63,8 +63,6 @@ def listing(name: str, size: int = 3) -> Callable[[dict[str, Any]], None]:
 MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "an absolute path": (listing("/etc/passwd"), "not a file of a bundle"),
     "a path above": (listing("../../etc/passwd"), "not a file of a bundle"),
-    "an empty name": (listing(""), "not a file of a bundle"),
-    "a zero byte": (listing("config.json\0.json"), "not a file of a bundle"),
     "two cases": (listing("indexes/Dense.safetensors"), "where case does not count"),
     "a file that is a folder": (
         lambda manifest: (listing("models/a/b.json")(manifest), listing("models/a/b.json/c.json")(manifest)),
@@ -76,7 +74,6 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "an older format": (lambda manifest: manifest.update(format=2), "this version reads 3"),
     "an unknown field": (lambda manifest: manifest.update(run="rm -rf /"), "Unexpected keyword"),
     "half a character in its name": (lambda manifest: manifest.update(name="a\ud800"), "printable"),
-    "a name without end": (lambda manifest: manifest.update(trial="x" * 20_000), "printable"),
     "an experiment elsewhere": (lambda manifest: manifest.update(experiment="../../their/gate"), "a path"),
     "20,000 files": (lambda manifest: [listing(f"models/m/{n}.json")(manifest) for n in range(20_000)], "10000 items"),
     "other documents": (lambda manifest: manifest.update(corpus="0" * 64), "has the digest"),

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.usefixtures("here", "golden")
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "generator=none")
 RUN = ("run", "--no-track", *GIVEN)
-HEAVY = {"torch", "transformers", "mlflow", "hydra", "omegaconf", "numpy", "dask", "distributed", "rich"}
 
 
 @pytest.fixture
@@ -44,17 +43,6 @@ def test_where_restricts_a_search(rag: Verb, verb_name: str) -> None:
     refused = rag(verb_name, "When?", *GIVEN, *generator, "--where", "titel=Winter")
     assert refused.code == 2
     assert "there is no key 'titel'" in refused.err
-
-
-# Help
-
-
-def test_nothing_heavy_is_imported_with_the_command_line() -> None:
-    code = "import sys, rag.cli; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert "rag.cli" in loaded
-    assert loaded & HEAVY == set()
 
 
 # JSON

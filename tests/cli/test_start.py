@@ -51,7 +51,7 @@ ASK = ("ask", "When does the ferry leave?", *SET)
 @pytest.mark.parametrize(
     ("verb", "absent", "most"),
     [
-        pytest.param(("--help",), STORED | {"numpy", "pydantic", "yaml", "filelock"}, 35, id="help"),
+        pytest.param(("--help",), STORED | {"numpy", "pydantic", "yaml", "filelock", "rich", "distributed"}, 35, id="help"),
         pytest.param(("list",), STORED | {"scipy"}, 60, id="list"),
         pytest.param(("plan", "study.yaml"), STORED, 375, id="plan"),
         pytest.param(("sweep", "study.yaml", "--no-track"), STORED, 375, id="sweep of stored results"),

@@ -98,11 +98,9 @@ def refused(node: Any, components: Components | None = None, where: str = "chunk
 # Trust
 
 NAMES = """
-    os.system os.popen os.remove posix.system nt.system builtins.eval builtins.exec builtins.open builtins.__import__
-    builtins.type eval exec subprocess.Popen subprocess.run shutil.rmtree pathlib.Path pickle.loads pickle.Unpickler
-    joblib.load numpy.load torch.load yaml.unsafe_load importlib.import_module runpy.run_path code.InteractiveConsole
-    ctypes.CDLL webbrowser.open urllib.request.urlopen hydra.utils.instantiate hydra._internal.utils._locate
-    omegaconf.OmegaConf.load rag.evaluation.data.golden.json.loads rag.config.build.importlib.import_module
+    os.system builtins.eval builtins.__import__ eval subprocess.Popen pickle.loads joblib.load torch.load
+    importlib.import_module webbrowser.open hydra.utils.instantiate
+    rag.evaluation.data.golden.json.loads rag.config.build.importlib.import_module
     rag.config.build.importlib rag.core.errors.closest rag.core.errors.UserError rag.execution.store.store.Path
     rag.execution.store.store.Store rag.execution.store.store.fsspec.open rag.execution.graph.executors.ClusterExecutor
     rag.config.build.Components rag.cli.main rag.__main__.main rag.components.chunkers.__main__.X

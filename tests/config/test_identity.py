@@ -227,12 +227,6 @@ def test_an_import_of_a_module_that_does_not_exist_is_an_error(package: Write, s
     assert "'shout.nowhere" in caught.value.what
 
 
-@pytest.mark.parametrize("name", ["shout.nowhere", "rag.jbos", "rag.execution.graph.stage_inputs.Job", "nowhere"])
-def test_a_module_that_does_not_exist_has_no_hash(package: Write, name: str) -> None:
-    with pytest.raises(ConfigError, match="no such module"):
-        code(name)
-
-
 @pytest.mark.parametrize(
     "statement",
     [

@@ -99,13 +99,6 @@ def test_a_preset_without_its_key(here: Path) -> None:
     assert config["stand_ins"] == ["a key (ASSAY_KEY) is missing: generator=extractive queries=last_turn stand in"]
 
 
-def test_a_preset_with_its_key(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ASSAY_KEY", "k")
-    config = composed("preset=tiny")
-    assert (target(config, "generator"), config["generator"]["temperature"]) == ("OpenAiGenerator", 0.3)
-    assert "stand_ins" not in config
-
-
 def test_the_preset_of_a_wiring_of_ones_own(here: Path) -> None:
     wiring = (shipped("conf") / "config.yaml").read_text("utf-8").replace("preset: none", "preset: tiny")
     (here / "conf" / "config.yaml").write_text(wiring, "utf-8")

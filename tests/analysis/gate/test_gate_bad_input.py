@@ -128,6 +128,7 @@ def test_a_gate_that_does_not_fit_its_data(rag: Verb) -> None:
     ):
         study(gate=f"gate: {gate}\n")
         assert error in refused(rag)
+    assert "split=tune: is set by the gate" in refused(rag, "split=tune")
     study(gate="gate: {split: test}\n")
     assert "no question is in 'test'" in rag("baseline", "study.yaml").err
     study(gate="gate: {metrics: {recall@3: 0.1}}\n", fixed=', "metrics=[recall@3,ndcg@10]"')
@@ -143,13 +144,6 @@ def test_an_axis_or_a_choice_that_is_gone(rag: Verb) -> None:
     assert "study.axes.k: is an axis that the baseline does not have" in refused(rag)
     study(axes="  k: k=3,5")
     assert "study.axes.chunker: is no longer an axis" in refused(rag)
-
-
-def test_a_change_that_is_not_a_valid_override(rag: Verb) -> None:
-    assert "there is no choice 'recursiv'" in refused(rag, "chunker=recursiv")
-    assert "there is no 'sise' in chunker" in refused(rag, "chunker.sise=3")
-    assert "split=tune: is set by the gate" in refused(rag, "split=tune")
-    assert "k=3,5: names several values" in refused(rag, "k=3,5")
 
 
 def test_a_candidate_that_cannot_run_fails(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from rag.core.assessments import Case, Claim, QuotedPassage, Spent, Verdict
-from rag.execution.store.cached_judgements import BLOCK, StoredJudge
+from rag.execution.store.cached_judgements import StoredJudge
 from rag.execution.store.store import Store
 
 
@@ -84,9 +84,3 @@ def test_what_failed_is_asked_again(store: Store) -> None:
     assert found.failures == 0
     kept = StoredJudge(judge, store, "one")
     assert [math.isnan(kept.relate([("q", "?t")])[0]) for _ in range(2)] == [True, False]
-
-
-def test_many_are_written_in_blocks(store: Store) -> None:
-    judge = Counting()
-    StoredJudge(judge, store, "one").judge([Case(str(number), ()) for number in range(2 * BLOCK + 1)])
-    assert len(list(store.keys("judgements"))) == 3
