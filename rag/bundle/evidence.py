@@ -1,6 +1,5 @@
 """The scores of a sealed trial: metrics, scores of every question, calibration cards of its judge."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePath
@@ -18,16 +17,13 @@ from rag.execution.judges.judge_report import identity
 
 
 def evidence(source: Measured) -> dict[str, bytes]:
-    """The files of a bundle that hold scores and cards, by name."""
-    return {**dict(_cards(source)), SCORES: baseline.text_of(_compared(source)).encode()}
-
-
-def _cards(source: Measured) -> Iterator[tuple[str, bytes]]:
-    """The cards of the judge, if one judged: how well it agrees with people."""
-    if source.trial.ends.assess is None:
-        return
-    for card in calibration.cards(source.runner.store, identity(source.made, source.config)):
-        yield f"cards/{digest(card.key, card.digest, card.data)[:16]}.json", json_bytes(card.to_json(), indent=1)
+    """The files of a bundle that hold scores, and the cards of the judge if one judged, by name."""
+    files = {SCORES: baseline.text_of(_compared(source)).encode()}
+    if source.trial.ends.assess is not None:
+        for card in calibration.cards(source.runner.store, identity(source.made, source.config)):
+            name = f"cards/{digest(card.key, card.digest, card.data)[:16]}.json"
+            files[name] = json_bytes(card.to_json(), indent=1)
+    return files
 
 
 def _compared(source: Measured) -> baseline.Baseline:

@@ -87,7 +87,9 @@ def measured_cases(source: "Measured", most: int) -> list[Case]:
         return []
     rows = [number * len(examples) // count for number in range(count)]
     heads, corpus = rankings_of(source.entry(source.trial.ends.ranking)).first(config["k"]), source.corpus
-    queries, sought, looks = _queries(source), _searches(source), _looks(source)
+    queries, conversed = [example.query for example in examples], source.before("converse")
+    queries = lived_of(source.entry(conversed.key), queries) if conversed else queries
+    sought, looks = _searches(source), _looks(source)
     cases = [
         Case(
             replace(queries[row], rewrite=""),
@@ -98,12 +100,6 @@ def measured_cases(source: "Measured", most: int) -> list[Case]:
         for row in rows
     ]
     return list(_with_answers(source, rows, cases)) if source.trial.ends.generate else cases
-
-
-def _queries(source: "Measured") -> list[Query]:
-    queries = [example.query for example in source.golden.examples]
-    conversed = source.before("converse")
-    return lived_of(source.entry(conversed.key), queries) if conversed else queries
 
 
 def _searches(source: "Measured") -> list[Sought] | None:

@@ -88,19 +88,15 @@ def resolve_trial(what: str, folder: Path = REPORTS) -> tuple[str, str]:
 
 
 def measured(trial_id: str, experiment: str = "", folder: Path = REPORTS) -> Measured:
-    """A stored trial; DataError if its data or code changed since, or if it has no scores. No model is asked."""
+    """A stored trial; UserError if it changed since, has no scores, or answers golden questions only. No model is asked."""
     stored = stored_trial(trial_id, folder)
-    _check(stored.trial.config)
+    # A trial that answers golden questions only is refused before anything is read.
+    if (control := control_of(stored.trial.config)) != "none":
+        raise ConfigError("control", f"is {control!r}: a control needs the gold of a question", "export the trial itself")
+    if stored.trial.config["queries"]["_target_"].endswith(".HumanRewrite"):
+        what = "searches for texts that people wrote for golden questions, and a typed question has none"
+        raise ConfigError("queries", what, "export a trial with queries=none or queries=rewrite")
     store = maintenance.at(stored.trial.config["store"])
     made = reopen({stored.trial_id: stored.trial}, store, experiment, Ledger(store, Terms(replay="only")))
     check_scores(made, store, folder)
     return Measured(experiment, made.trials[0], made, Runner(made.graph, made.goldens, store))
-
-
-def _check(config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a trial that answers golden questions only, before anything is read."""
-    if (control := control_of(config)) != "none":
-        raise ConfigError("control", f"is {control!r}: a control needs the gold of a question", "export the trial itself")
-    if config["queries"]["_target_"].endswith(".HumanRewrite"):
-        what = "searches for texts that people wrote for golden questions, and a typed question has none"
-        raise ConfigError("queries", what, "export a trial with queries=none or queries=rewrite")

@@ -5,7 +5,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from rag.config.catalog import locate
@@ -91,7 +90,9 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     """
     path = locate(name)
     check_name(path.stem, str(path))
-    content = _read(path)
+    file = read(path)
+    check_interpolations(file)
+    content = {str(key): value for key, value in (file.mapping if file.root else {}).items()}
     for key in content:
         check_choice(str(path), key, KEYS)
     for key, kind in KINDS.items():
@@ -145,12 +146,6 @@ def _named_key(override: str) -> str:
 
 def _axis_overrides(axes: Mapping[str, tuple[Choice, ...]]) -> Iterator[str]:
     return (override for choices in axes.values() for choice in choices for override in choice.overrides)
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    file = read(path)
-    check_interpolations(file)
-    return {str(key): value for key, value in file.mapping.items()} if file.root else {}
 
 
 def _check_apart(fixed: Iterable[str], axes: Mapping[str, tuple[Choice, ...]]) -> None:

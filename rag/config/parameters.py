@@ -39,7 +39,7 @@ def check(target: type, given: Mapping[str, Any], named: str, where: str, places
     `given` holds components, built or Promised, `places` has the config key of each parameter. The constructor checks ranges
     and combinations.
     """
-    accepted = _accepted(target)
+    accepted = _signature(target).parameters
     known = [name for name, parameter in accepted.items() if parameter.kind not in VARIADIC]
     for name in given:
         if name not in known and not any(parameter.kind is VARIADIC[1] for parameter in accepted.values()):
@@ -55,9 +55,7 @@ def check(target: type, given: Mapping[str, Any], named: str, where: str, places
             raise ConfigError(places[name], f"is {yaml_text(value)}", f"a number of at most {LARGEST:,} is needed")
 
 
-@lru_cache(maxsize=512)
-def _accepted(target: type) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(target).parameters
+_signature = lru_cache(maxsize=512)(inspect.signature)
 
 
 @lru_cache(maxsize=512)

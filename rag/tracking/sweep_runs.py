@@ -15,7 +15,6 @@ from rag.config.search_space import stand_in_remarks
 from rag.core.errors import DISTRIBUTION, ServiceError, UserError, install, is_installed
 from rag.core.figures import with_interval
 from rag.core.redaction import redacted_json, redacted_text
-from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.judges.judge_report import Assessor, assessors
 from rag.execution.store.store import Store
@@ -91,8 +90,7 @@ def untracked() -> str:
 
 def recall(made: Plan, store: Store) -> Sweep:
     """The sweep of a plan from stored results; nothing runs."""
-    outcomes: dict[str, Outcome] = {}
-    return Sweep(made, outcomes, leaderboard.build_leaderboard(made, outcomes, store), interrupted=False)
+    return Sweep({}, plan=made, board=leaderboard.build_leaderboard(made, {}, store))
 
 
 def attach(made: Plan, files: Mapping[str, Path]) -> str:

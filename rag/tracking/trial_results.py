@@ -109,11 +109,12 @@ def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[TracedQuest
         hits = [(position, score) for position, (rank, score) in rankings.placed(row).items() if rank <= k]
         documents = [_passage(corpus, *hit) for hit in (reply.read if reply else () if replies else hits)[:WIDTH]]
         answer = {} if replies is None else {"answer": _cut(reply.reply.text if reply else "")}
+        history = [{"role": turn.role, "content": _cut(turn.text)} for turn in example.query.history]
         values = zip(scores.columns, scores.values[row].tolist(), strict=True)
         records.append(
             TracedQuestion(
                 query_id=example.query.query_id,
-                inputs=_inputs(example),
+                inputs={"question": _cut(example.query.text)} | ({"history": history} if history else {}),
                 outputs={**answer, "passages": [document["id"] for document in documents]},
                 scores={column: value for column, value in values if value == value},
                 documents=documents,
@@ -131,11 +132,6 @@ def _passage(corpus: Corpus, position: int, score: float) -> dict[str, Any]:
     found = pages_of(chunk.blocks, chunk.span.start, chunk.span.end)
     metadata = {"doc_uri": chunk.span.doc_id, "score": score} | ({"page": found[0], "last_page": found[1]} if found else {})
     return {"id": chunk.chunk_id, "page_content": _cut(chunk.text), "metadata": metadata}
-
-
-def _inputs(example: Example) -> dict[str, Any]:
-    history = [{"role": turn.role, "content": _cut(turn.text)} for turn in example.query.history]
-    return {"question": _cut(example.query.text)} | ({"history": history} if history else {})
 
 
 def _expected(example: Example, texts: Mapping[str, str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rag.analysis.gate.finding import FAIL, INCONCLUSIVE, PASS
 from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.verdict import GateReport
 from rag.core.errors import UserError
-from rag.core.figures import brackets, figure
+from rag.core.figures import brackets, figure, interval
 from rag.core.files import replace_text
 
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -92,18 +92,16 @@ def sentence(each: Row | BoundResult) -> str:
 
 def value_of(each: Row | BoundResult) -> str:
     """The difference of a row or the value of a bound, with its interval."""
-    value = figure(each.difference, signed=True) if isinstance(each, Row) else counted(each.value)
+    if isinstance(each, Row):
+        return interval(each.difference, each.low, each.high, signed=True)
+    whole = each.value is not None and float(each.value).is_integer()
+    value = f"{each.value:.0f}" if whole else figure(each.value)
     return f"{value} {brackets(each.low, each.high)}".rstrip()
 
 
 def reason(each: Row | BoundResult) -> str:
     """The reason of a verdict, with the number of questions that would settle it."""
     return each.why + (f"; {each.needed:,} questions would settle it" if each.needed else "")
-
-
-def counted(value: float | None) -> str:
-    """A figure; whole numbers without digits."""
-    return f"{value:.0f}" if value is not None and float(value).is_integer() else figure(value)
 
 
 def marker(experiment: str) -> str:

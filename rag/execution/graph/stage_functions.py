@@ -16,7 +16,7 @@ from rag.core.rankings import NOTHING, Rankings
 from rag.core.records.sets import united
 from rag.core.roles import is_costly
 from rag.core.text.final_answer import awaited
-from rag.core.types import Allowed, Reply
+from rag.core.types import Reply
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import assess, counted
 from rag.execution.graph import ablation_inputs, link_stages, score_stages
@@ -94,12 +94,9 @@ def run_index(job: Job) -> Entry:
 def run_search(job: Job) -> Entry:
     """An index and questions → rankings."""
     searcher = job.build("index").open(job.inputs["index"].arrays)
-    return entry_of_rankings(steps.searched(searcher, job.sought, job.vectors, job.values["depth"], _allowed(job)))
-
-
-def _allowed(job: Job) -> Sequence[Allowed | None]:
-    """The chunks that may be found for each question; most trials have all, and read no chunks here."""
-    return link_stages.scopes(job, link_stages.opened(job)) if "corpus" in job.inputs else [None] * len(job.sought)
+    # In most trials all chunks may be found, and none are read here.
+    allowed = link_stages.scopes(job, link_stages.opened(job)) if "corpus" in job.inputs else [None] * len(job.sought)
+    return entry_of_rankings(steps.searched(searcher, job.sought, job.vectors, job.values["depth"], allowed))
 
 
 def run_fuse(job: Job) -> Entry:

@@ -156,12 +156,9 @@ def labelled(name: str, task: str = FAITHFULNESS) -> Labelled:
         raise DataError(str(path), f"holds {len(found)} texts, not both supported and unsupported ones", "labels of both kinds")
     cases, labels, clusters = zip(*found, strict=True)
     title, digest = (name if name in sets else path.stem), hashlib.sha256(content).hexdigest()
-    return Labelled(title, digest, cases, labels, clusters, _kinds(text) if name not in sets else (kind,), task)
-
-
-def _kinds(text: str) -> tuple[str, ...]:
-    """What the lines of an own file call their texts; an answer where they do not say."""
-    return tuple(sorted({str(json.loads(line).get("kind", ANSWER)) for line in text.split("\n") if line.strip()}))
+    # Lines of an own file say what they call their texts; an answer where they do not.
+    kinds = {kind} if name in sets else {str(json.loads(line).get("kind", ANSWER)) for line in text.split("\n") if line.strip()}
+    return Labelled(title, digest, cases, labels, clusters, tuple(sorted(kinds)), task)
 
 
 def _rows(text: str, path: Path, read: Read) -> Labels:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from rag.config.identity import code_identity, digest
+from rag.core.adapters import records_from
 from rag.core.assessments import Case, Spent, Verdict
 from rag.core.roles import Judge
 from rag.evaluation.attribution import PassageJudge, found_relevant, judged, related
 from rag.execution.store.cached_vectors import Segments, item_id
-from rag.execution.store.serialisation import json_values, verdict_of
+from rag.execution.store.serialisation import json_values
 from rag.execution.store.store import Entry, Store
 
 BLOCK = 64
@@ -57,7 +58,7 @@ class StoredJudge:
         """The verdicts, each with the tokens and the cost of making it."""
         ids = [item_id("case", case.question, case.text, *case.contexts) for case in cases]
         rows = self._rows(ids, cases, judged, lambda verdict: not verdict.failures)
-        return [(verdict_of(verdict), spent) for verdict, spent in rows]
+        return [(records_from(Verdict, verdict), spent) for verdict, spent in rows]
 
     def relate_spending(self, pairs: Pairs) -> list[tuple[float, Spent]]:
         """The relevance of texts, each with the tokens and the cost of judging it; NaN where judging failed."""

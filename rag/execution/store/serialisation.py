@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rag.core.adapters import records_from
-from rag.core.assessments import Assessment, Verdict
+from rag.core.assessments import Assessment
 from rag.core.looks import Look
 from rag.core.types import Finding, Found, Reply, Sought
 from rag.pipeline.prompt.excerpts import Screened
@@ -71,8 +71,3 @@ def answer_parts(meta: Mapping[str, Any]) -> list[AnswerParts | None]:
 def assessment_of(meta: Mapping[str, Any]) -> list[Assessment]:
     """The stored assessment of every answer."""
     return records_from(list[Assessment], meta["assessments"])
-
-
-def verdict_of(meta: Mapping[str, Any]) -> Verdict:
-    """A stored verdict on one text."""
-    return records_from(Verdict, meta)

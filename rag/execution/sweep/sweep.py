@@ -11,11 +11,9 @@ from rag.config.compose import compose
 from rag.config.experiment import Experiment
 from rag.config.resolver import Resolver
 from rag.core.assessments import Spent
-from rag.core.errors import StoreError
 from rag.core.files import replace_text, writing
 from rag.core.redaction import redacted_json
 from rag.execution.graph import plan
-from rag.execution.graph.engine import Outcome
 from rag.execution.graph.executors import Listener, Ran, carry_out, executor_of
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store import maintenance
@@ -25,18 +23,15 @@ from rag.execution.sweep.leaderboard import Leaderboard
 from rag.execution.sweep.reopen import REPORTS as REPORTS
 
 
-@dataclass(frozen=True)
-class Sweep:
+@dataclass(frozen=True, kw_only=True)
+class Sweep(Ran):
     """A sweep that ended, or was ended early: by Ctrl-C, its budget, or a store that cannot be used.
 
     `spent` is what models took in this run; stored results cost nothing.
     """
 
     plan: Plan
-    outcomes: Mapping[str, Outcome]
     board: Leaderboard
-    interrupted: bool
-    stopped: StoreError | None = None
     spent: Spent = field(default_factory=Spent)
 
     def counts(self) -> dict[str, int]:
@@ -61,11 +56,6 @@ class Sweep:
             "interrupted": self.interrupted,
             "exhausted": self.exhausted,
         }
-
-    @property
-    def exhausted(self) -> str:
-        """The message of a stage that stopped because the budget is spent; empty if none did."""
-        return Ran(self.outcomes).exhausted
 
 
 def spending_json(spent: Spent) -> dict[str, Any]:
@@ -112,7 +102,7 @@ def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener)
     ran = carry_out(made, store, settings, listen)
     board = leaderboard.build_leaderboard(made, ran.outcomes, store)
     spent = Spent() if ran.stopped else made.ledger.spent() + _timing(made, ran, store)
-    return Sweep(made, ran.outcomes, board, ran.interrupted, ran.stopped, spent)
+    return Sweep(**vars(ran), plan=made, board=board, spent=spent)
 
 
 def _timing(made: Plan, ran: Ran, store: Store) -> Spent:

@@ -49,18 +49,14 @@ def leaderboard(material: Material) -> Chart | None:
         axes.set_xlabel(material.column)
 
     held = any(row.holdout for row in rows)
-    caption = f"{shown_of_total(len(rows), len(material.done))}{_mean(material)}."
+    by_trial = f"{material.column}, which is measured by the trial and not by the question: it has no interval here"
+    mean = by_trial if material.per_question else f"Mean of {material.column} with its 95 % interval"
+    caption = f"{shown_of_total(len(rows), len(material.done))}{mean}."
     caption += " Shaded: the trials that are not shown to be worse than the best." if any(row.tied for row in rows) else ""
     caption += " Hollow: the same trial on questions that nothing was chosen by." if held else ""
     caption += " Grey: breaks a bound of the objective." if any(row.broken for row in rows) else ""
     text = "; ".join(f"{row.name} {with_interval(row.score)}{', tied' if row.tied else ''}" for row in rows)
     return drawn("board", f"Leaderboard by {material.column}", text, caption, ROW * len(rows) * 1.12 + 0.75, draw)
-
-
-def _mean(material: Material) -> str:
-    if material.per_question:
-        return f"{material.column}, which is measured by the trial and not by the question: it has no interval here"
-    return f"Mean of {material.column} with its 95 % interval"
 
 
 def effects(material: Material) -> Chart | None:

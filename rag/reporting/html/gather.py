@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,10 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
 
 def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapping[str, Any]:
     """The conclusion on file; if that is about other trials or scores, a new one from the store."""
-    written = _read(path)
-    if _is_of(written, board):
-        return written
+    with suppress(OSError, ValueError):
+        written = json.loads(path.read_text("utf-8"))
+        if isinstance(written, dict) and _is_of(written, board):
+            return written
     try:
         return holdout.reach(sweep_runs.recall(made, store), store, {}, None).to_json()
     except UserError as error:
@@ -91,15 +93,6 @@ def _is_of(written: Mapping[str, Any], board: Leaderboard) -> bool:
     reached = {row.trial_id: row.reached(board.objective).get("mean") for row in board.rows if row.status == "done"}
     pairs = [(known[trial_id]["mean"], mean) for trial_id, mean in reached.items()]
     return all(one == other or (one is not None and other is not None and math.isclose(one, other)) for one, other in pairs)
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    """A JSON object; empty if the file has none or cannot be read."""
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _winner(written: Mapping[str, Any], name: str, missing: dict[str, str]) -> Winner | None:

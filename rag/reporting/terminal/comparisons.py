@@ -26,7 +26,9 @@ def comparisons(found: Compared) -> None:
     columns = _fitting(found.table.rows)
     for candidate in found.results[1:]:
         rows = [row for row in found.table.rows if row.candidate_id == candidate.trial_id]
-        out.print(f"{_called(candidate)}  against  {_called(base)}: {_size(rows[0])}", soft_wrap=True)
+        n, clusters = rows[0].n, rows[0].clusters
+        size = amount(n, "question") + ("" if clusters == n else f" in {amount(clusters, 'cluster')}")
+        out.print(f"{_called(candidate)}  against  {_called(base)}: {size}", soft_wrap=True)
         out.print(_verdict(rows), markup=False)
         out.print()
         out.print(_table(rows, columns))
@@ -39,11 +41,6 @@ def comparisons(found: Compared) -> None:
 
 def _called(result: Result) -> str:
     return f"[bold]{escape(result.name)}[/bold]" + (f" {result.trial_id}" if result.trial_id != result.name else "")
-
-
-def _size(row: Comparison) -> str:
-    grouped = "" if row.clusters == row.n else f" in {amount(row.clusters, 'cluster')}"
-    return f"{amount(row.n, 'question')}{grouped}"
 
 
 def _verdict(rows: Sequence[Comparison]) -> str:

@@ -123,14 +123,11 @@ def _side_by_side(accounts: Sequence[Account]) -> Table:
     for column in shown.columns:
         column.ratio = 1
     for row in zip_longest(*(account.passages for account in accounts)):
-        shown.add_row(*(_cell(passage) if passage else "" for passage in row))
+        cells = ((heading(each), Padding(excerpt(each, SHORT), (0, 0, 1, 4))) if each else () for each in row)
+        shown.add_row(*(Group(*cell) for cell in cells))
     shown.add_row(*("" if account.passages else NOTHING for account in accounts))
     shown.add_row(*map(_answer, accounts))
     return shown
-
-
-def _cell(passage: Mapping[str, Any]) -> Group:
-    return Group(heading(passage), Padding(excerpt(passage, SHORT), (0, 0, 1, 4)))
 
 
 def _answer(account: Account) -> str:
