@@ -1,6 +1,5 @@
 """Differences between the measured results of a bundle and those of a replay."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -25,7 +24,8 @@ class Mismatch:
         if self.what == "bundle":
             return f"the server has {self.found or 'no bundle'}, and not {self.expected}"
         if self.what in ("passages", "contexts"):
-            rank = _first_difference(self.expected, self.found)
+            pairs = enumerate(zip(self.expected, self.found, strict=False))
+            rank = next((rank for rank, (one, other) in pairs if one != other), min(len(self.expected), len(self.found)))
             there = [ids[rank] if rank < len(ids) else "nothing" for ids in (self.expected, self.found)]
             return f"{self.query_id}: {self.what[:-1]} {rank + 1} was {there[0]} when it was measured, and is {there[1]}"
         if self.what == "prompt":
@@ -35,11 +35,6 @@ class Mismatch:
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
         return {**asdict(self), "said": str(self)}
-
-
-def _first_difference(left: Sequence[str], right: Sequence[str]) -> int:
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((rank for rank, (one, other) in pairs if one != other), min(len(left), len(right)))
 
 
 @dataclass

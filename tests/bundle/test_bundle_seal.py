@@ -200,7 +200,6 @@ TEXT = "Text of a document."
         (Document("a\nb.md", TEXT, {}), "document '"),
         (Document("a.md", "Half a \ud83d.", {}), "document '"),
         (Document("a.md", TEXT, {"weight": float("nan")}), "document '"),
-        # type: ignore[dict-item]
     ],
 )
 def test_documents_that_must_not_be_sealed_are_named(document: Document, words: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,7 +148,7 @@ def test_init_writes_eight_lines_that_run(rag: Verb, here: Path, monkeypatch: py
         ("init", *own): "experiments/mine.yaml: exists, and is not overwritten",
         ("init", "a/b", *own): "name 'a/b': is not a file name",
         ("init", "two", *own[2:]): "--documents: is not given, and there is no terminal to ask at",
-        ("init", "two", *own[:-1], "opnai"): "--model: there is no generator 'opnai'\n  → did you mean 'openai'?",
+        ("init", "two", *own[:-1], "opnai"): "--model: there is no 'opnai'\n  → did you mean 'openai'?",
         ("init", "two", "--documents", "nirgends", *own[2:]): "nirgends: there is no such folder",
         ("init", "two", *own[:3], "nirgends.jsonl", *own[4:]): "nirgends.jsonl: cannot be read",
     }
@@ -222,10 +222,3 @@ def test_an_encrypted_pdf_is_read_with_the_password_in_a_variable(
     said = began(rag, 2, "ingest", "Akte ü.pdf", f"loader.runtime.password_env='{secret}'")
     assert said.err.startswith("loader.runtime.password_env: is not a valid variable name")
     assert secret not in said.err
-
-
-def test_a_scanned_pdf_names_the_extra_that_reads_it(rag: Verb, here: Path) -> None:
-    from support.drawn_pdfs import scan
-
-    (here / "scan.pdf").write_bytes(scan(drawn([[(40, 100, "one")]])))
-    assert "install assay-rag[ocr] and choose the parser pdfium_ocr: scan.pdf" in began(rag, 0, "ingest", "scan.pdf").out

@@ -38,7 +38,6 @@ def server(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     [
         ("/ask", {}, 422),
         ("/ask", {"question": " \n"}, 422),
-        ("/ask", {"question": "x" * 8001}, 422),
         ("/ask", {"question": "x", "stram": True}, 422),
         ("/ask", {"question": "x", "model": "best"}, 404),
         ("/ask", {"question": "x", "within": {"documents": ["tram.md"]}}, 422),
@@ -49,7 +48,6 @@ def server(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         ("/ask", {"question": QUESTION, "prompt": [{"role": "user", "content": "x"}], "read": ["bus.md:0-1"]}, 422),
         ("/search", {"question": "x", "k": 0}, 422),
         ("/chat", {"question": "x", "session": "ses_" + "0" * 32}, 404),
-        ("/chat", {"question": "x", "session": "' OR 1=1"}, 404),
         ("/feedback", {"answer": "ans_" + "0" * 24, "rating": 1}, 404),
         *(
             ("/feedback", {"answer": "x", "rating": 1} | wrong, 422)

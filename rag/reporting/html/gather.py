@@ -47,7 +47,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     settings = _what_if(scored, missing)
     apart = {"were asked other questions": scored.elsewhere, f"are behind the first {MOST_OPENED}": scored.behind}
     if said := [f"{count:,} trials {why}" for why, count in apart.items() if count]:
-        found.missing["elsewhere"] = f"{', '.join(said)}: only the leaderboard has them."
+        found.missing.update(elsewhere=f"{', '.join(said)}: only the leaderboard has them.")
     return Material(
         experiment=name,
         question=made.experiment.question,

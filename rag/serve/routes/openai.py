@@ -143,11 +143,8 @@ def completion(answer: Answer, base: str) -> ChatCompletion:
 
 def chunk(answer_id: str, model: str, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
     """A piece of a streamed completion."""
-    return _chunk(answer_id, model) | {"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
-
-
-def _chunk(answer_id: str, model: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{answer_id}", "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
+    piece = {"id": f"chatcmpl-{answer_id}", "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
+    return piece | {"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
 
 
 @router.post("/chat/completions", responses=responses_of(ChatCompletion, streams=True, problem=OpenAiProblem))
@@ -172,7 +169,7 @@ async def _chunks(handler: RequestHandler, request: Request, body: Completion, j
     last = chunk(job.id, name, {"annotations": annotations(answer, str(request.base_url))}, answer["finish"])
     yield _data(last | {"assay": assay_part(answer)})
     if body.wants_usage:
-        yield _data(_chunk(job.id, name) | {"choices": [], "usage": _usage(answer)})
+        yield _data(chunk(job.id, name, {}) | {"choices": [], "usage": _usage(answer)})
 
 
 def _data(payload: object) -> bytes:

@@ -164,7 +164,6 @@ def test_baselines_of_public_data_find_it_in_another_folder(
         (("{one}", "{other}", "--by", "kinds"), "did you mean 'kind'"),
         (("{one}", "{other}", "--by", "kind,tag"), "--by tag: no question of this golden set has one"),
         (("{one}", "{other}", "--by", "meta.titel"), "did you mean 'meta.title'"),
-        (("{one}", "nowhere.json"), "nowhere.json: there is no baseline yet"),
         (("{one}", "study.yaml"), "study.yaml: is not a valid baseline"),
     ],
 )

@@ -200,7 +200,7 @@ def test_an_executor_must_be_one_that_there_is() -> None:
             executor_of(settings)
 
 
-AXES = """\
+FOUR = """\
   chunker: [chunker=whole, "chunker=fixed chunker.size=60"]
   search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single"]"""
 
@@ -212,7 +212,7 @@ def rows(database: Path, query: str) -> list[Any]:
 
 def test_sweeps_that_start_together_share_everything(tmp_path: Path) -> None:
     """Nothing is said, computed or tracked twice."""
-    write_experiment(tmp_path / "study.yaml", write_golden(tmp_path / "golden"), AXES)
+    write_experiment(tmp_path / "study.yaml", write_golden(tmp_path / "golden"), FOUR)
     environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
     command = [sys.executable, "-m", "rag", "sweep", "study.yaml", "--json"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -211,24 +212,14 @@ def test_only_what_the_dead_left_is_cleared(store: Store) -> None:
     assert store.read(KEY) is not None
 
 
-def test_a_write_that_fails_leaves_no_temporary(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def sync(number: int) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", sync)
-    with pytest.raises(KeyboardInterrupt):
-        store.write(KEY, example())
-    assert not [path for path in Path(store.base).rglob("*") if path.is_file()]
-
-
 # Disks
 
 
 def test_a_full_disk_is_reported_and_leaves_no_half_entry(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(errno.EDQUOT, "Disk quota exceeded")
-
-    monkeypatch.setattr(os, "fsync", full)
+    failures = [KeyboardInterrupt, OSError(errno.EDQUOT, "Disk quota exceeded")]
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=failures))
+    with pytest.raises(KeyboardInterrupt):
+        store.write(KEY, example())
     with pytest.raises(StoreError) as caught:
         store.write(KEY, example())
     assert caught.value.what == "the disk is full"
