@@ -13,8 +13,7 @@ from rag.bundle.references import idle, pinned_model, weights
 from rag.bundle.strict_parse import json_of
 from rag.config.build import TARGET, Components
 from rag.config.servers import components_in, mappings_in
-from rag.core.checks import check_choice
-from rag.core.errors import ConfigError
+from rag.core.errors import ConfigError, closest
 from rag.core.models.pinned import HUB_ID
 from rag.core.roles import fingerprint
 
@@ -35,7 +34,8 @@ def with_folders(config: dict[str, Any], contents: Contents, given: Mapping[str,
     named = {node.get("model") for node in components_in(config)}
     roles = [model.role for model in models if f"{MODELS}{model.role}" in named]
     for role, path in given.items():
-        check_choice("--model", role, roles)
+        if role not in roles:
+            raise ConfigError(f"--model {role}", "is not the role of a model folder of this bundle", closest(role, roles))
         if not Path(path).is_dir():
             raise ConfigError(f"--model {role}", f"there is no folder {str(path)!r}", f"--model {role}=<folder>")
     folders = {f"{MODELS}{role}": str(Path(path).absolute()) for role, path in given.items()}
