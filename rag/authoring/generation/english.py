@@ -15,6 +15,7 @@ from rag.authoring.generation.wording import Wording, turn
 from rag.core.text.templates import fill
 
 SAID = {"are you": "am I", "were you": "was I", "you": "I", "your": "my", "yourself": "myself", "Who written": "Who wrote"}
+"""Words of a question made from those of a sentence → the words that a person types."""
 MOST = 11
 """The most words of a question: readers refused 12 of 18 longer ones, most as copies of their sentence, and 8 of 42 others."""
 
