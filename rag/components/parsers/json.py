@@ -3,7 +3,7 @@
 import json
 from typing import Any, ClassVar
 
-from rag.components.parsers.parsed_json import content_of, parsed_document
+from rag.components.parsers.parsed_json import parsed_document
 from rag.components.parsers.records_text import written
 from rag.components.parsers.refusals import refusal, utf8
 from rag.core.types import Parsed
@@ -30,9 +30,7 @@ class JsonParser:
         else:
             value = _read(text, name)
         with refusal(name, "JSON"):
-            if document := parsed_document(value):
-                return content_of(document, name)
-            return written([value], name, self.max_values)
+            return parsed_document(value, name) or written([value], name, self.max_values)
 
 
 def _read(text: str, where: str) -> Any:
