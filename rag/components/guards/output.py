@@ -58,10 +58,17 @@ def normal_form(address: str) -> str:
 
 def whole(address: str) -> str:
     """An address without the punctuation and the citations after it."""
-    address = address.rstrip(TRAILING)
-    while (start := address.rfind("[")) > 0 and CITED.fullmatch(address, start):
-        address = address[:start].rstrip(TRAILING)
-    return address
+    end = _before(address, len(address))
+    while (start := address.rfind("[", 0, end)) > 0 and CITED.fullmatch(address, start, end):
+        end = _before(address, start)
+    return address[:end]
+
+
+def _before(address: str, end: int) -> int:
+    """The offset at which the punctuation before `end` begins."""
+    while end and address[end - 1] in TRAILING:
+        end -= 1
+    return end
 
 
 KINDS = ("image", "html", "reference", "link", "url", "citation", "mark")
