@@ -41,9 +41,13 @@ class GapLoop:
     def missing(self, query: Query, best: Rankings, trail: Trail) -> Sequence[Texts]:
         """Searches for what the best passages do not say; empty if they say everything."""
 
+    def trail(self, tools: Tools) -> Trail:
+        """The trail of a question."""
+        return Trail(tools)
+
     def look(self, query: Query, tools: Tools) -> Looked:
         """The passages of all searches in one ranking against the question."""
-        trail, question = Trail(tools, getattr(self, "tokens", None)), tools.sought.question
+        trail, question = self.trail(tools), tools.sought.question
         trail.search(tools.sought.texts)
         asked = {_key(text) for text in (question, *tools.sought.texts)}
         if self.decompose:

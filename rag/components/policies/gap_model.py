@@ -11,6 +11,7 @@ from rag.core.checks import check_whole
 from rag.core.looks import Act
 from rag.core.rankings import Rankings
 from rag.core.roles import Generator
+from rag.core.roles.looking import Tools
 from rag.core.text.templates import check_template, fill
 from rag.core.types import Message, Query, Request
 
@@ -50,6 +51,10 @@ class ModelGapLoop(GapLoop):
     def most_calls(self) -> int:
         """The most requests for one question."""
         return self.decompose + (self.rounds if self.gaps else 0)
+
+    def trail(self, tools: Tools) -> Trail:
+        """A trail within the budget in tokens."""
+        return Trail(tools, self.tokens)
 
     def parts(self, query: Query, trail: Trail) -> Sequence[Texts]:
         """The questions that the model makes of one."""
