@@ -152,7 +152,7 @@ class English:
         ):
             return
         if asked.rule in ("condition", "date"):  # `can only be used if`: the answer says the rest.
-            text = text.replace(" only ", " ")
+            text = re.sub(r"(?<!the) only ", " ", text)
         for pattern, said in SAID.items():
             text = re.sub(rf"\b{pattern}\b", said, text)
         yield replace(asked, text=f"{text[:1].upper()}{text[1:]}?")

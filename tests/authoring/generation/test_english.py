@@ -46,6 +46,7 @@ def asked(sentence: str) -> dict[str, tuple[str, str]]:
         ("Gout is caused by beer.", "relation", "what is gout caused by", "beer"),
         ("Gout is caused by beer, wine and meat.", "", "", ""),
         ("Kent Abbey opened on June 4, 1901 for all of the people of the towns on the coast.", "", "", ""),  # a copy
+        ("The only Kent Abbey was only opened in June 1901.", "date", "when was the only kent abbey opened", "in June 1901"),
         ("One abbey opened on June 4, 1901.", "", "", ""),
         ("Gout (-/-) is caused by beer.", "", "", ""),
         ("“No,” said Ana Luna, the mayor of Kent.", "role", "who is the mayor of kent", "Ana Luna"),
