@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rag.components.parsers.html_blocks import shown_text, table_grid
+from rag.core.checks import is_whole
 from rag.core.errors import DataError
 from rag.core.types import Box
 from rag.documents.pages.markdown_text import Cell, Row
@@ -33,9 +34,9 @@ def within(place: str) -> Iterator[None]:
 
 def whole(value: Any, lowest: int, highest: int) -> int:
     """A whole number within limits; ValueError for anything else."""
-    if type(value) is not int or not lowest <= value <= highest:
+    if not is_whole(value, lowest, highest):
         raise ValueError(f"{value!r} is not a whole number from {lowest} to {highest}")
-    return value
+    return int(value)
 
 
 def page_of(value: Any) -> int:
